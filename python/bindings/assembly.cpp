@@ -75,6 +75,7 @@ struct assembly_inputs {
     array::convergent_vector<double>& gradient;
     const tomography::team_options& options;
     io::checkpoint* checkpoint;
+    const tomography::corrections* unknown;
 };
 
 // False where `hessian` is of another kind.
@@ -83,24 +84,23 @@ template <class Matrix> bool assembled(const assembly_inputs& in, const nb::obje
     if (!nb::try_cast(hessian, matrix, false)) return false;
     const nb::gil_scoped_release release;
     result = tomography::assemble(in.ranks, in.forward, in.paths, as_span(in.observed), in.weights, as_span(in.model), matrix.get(),
-                                  in.gradient, in.options, in.checkpoint);
+                                  in.gradient, in.options, in.checkpoint, in.unknown);
     return true;
 }
 
-std::map<std::string, double> assemble(runtime::world& ranks, const tomography::forward_problem& forward,
-                                       const tomography::path_set& paths, const input_1d<double>& observed,
-                                       const input_1d<double>& sigma, const input_1d<double>& model,
-                                       const annotated<"_SymmetricMatrix_f32 | _SymmetricMatrix_f64 | "
-                                                       "_ConvergentMatrix_f32 | _ConvergentMatrix_f64 | _HasCore">& hessian,
-                                       const unwrapped<array::convergent_vector<double>>& gradient, int threads, int subset,
-                                       const progress_call& progress, const optional_values& correlation,
-                                       const python_checkpoint* checkpoint, double pause_after_s, double compress,
-                                       const optional_values& low_pass, std::pair<double, double> quanta) {
+std::map<std::string, double>
+assemble(runtime::world& ranks, const tomography::forward_problem& forward, const tomography::path_set& paths,
+         const input_1d<double>& observed, const input_1d<double>& sigma, const input_1d<double>& model,
+         const annotated<"_SymmetricMatrix_f32 | _SymmetricMatrix_f64 | "
+                         "_ConvergentMatrix_f32 | _ConvergentMatrix_f64 | _HasCore">& hessian,
+         const unwrapped<array::convergent_vector<double>>& gradient, int threads, int subset, const progress_call& progress,
+         const optional_values& correlation, const python_checkpoint* checkpoint, double pause_after_s, double compress,
+         const optional_values& low_pass, std::pair<double, double> quanta, const tomography::corrections* unknown) {
     auto options = options_from(threads, subset, progress, pause_after_s, compress);
     std::tie(options.hessian_quantum, options.gradient_quantum) = quanta;
     const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
     const auto weights = weights_of(sigma, correlation, low_pass);
-    const assembly_inputs in{ranks, forward, paths, observed, model, weights, gradient.get(), options, saved.get()};
+    const assembly_inputs in{ranks, forward, paths, observed, model, weights, gradient.get(), options, saved.get(), unknown};
     tomography::assembly_result result;
     if (assembled<array::symmetric_matrix<float>>(in, hessian, result) ||
         assembled<array::symmetric_matrix<double>>(in, hessian, result) ||
@@ -117,7 +117,7 @@ void bind_assembly(nb::module_& m) {
           nb::arg("model"), nb::arg("hessian"), nb::arg("gradient"), nb::arg("threads") = 1, nb::arg("subset") = 16,
           nb::arg("progress") = nb::none(), nb::arg("correlation") = nb::none(), nb::arg("checkpoint").none() = nb::none(),
           nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0, nb::arg("low_pass") = nb::none(),
-          nb::arg("quanta") = std::pair(0.0, 0.0),
+          nb::arg("quanta") = std::pair(0.0, 0.0), nb::arg("corrections").none() = nb::none(),
           R"(Adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
 Collective, blocking. hessian: a SymmetricMatrix or ConvergentMatrix of float32 or float64; gradient: a
@@ -134,6 +134,8 @@ moment for checkpoint.save(); 0: no pause. compress: in [0, 1); where it pays, w
 below `compress` times its Frobenius norm may be left out of G^T G, whose trace falls by compress^2 at most; 0: nothing.
 quanta: powers of two that elements of a float64 hessian and of the gradient are rounded to multiples of before they are
 added. Sums below 2^52 of these are the same in any order, on any ranks and threads; compress must be 0. (0, 0): none.
+corrections: unknowns of events and stations, of the same paths, which follow the model's: hessian and gradient have
+basis.size + len(corrections) rows, model has basis.size elements, and paths have the corrections found so far.
 
 Returns sums over all ranks of the paths done in this call: chi_data (half the weighted squared residual), data_norm
 (half the weighted squared data), samples. Of this rank: seconds panel_s (g and G), product_s (G^T G, G^T r), update_s,

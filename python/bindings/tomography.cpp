@@ -1,10 +1,12 @@
 #include "bindings.hpp"
 #include "mode_arrays.hpp"
 
+#include <craton/apps/tomography/corrections.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -17,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -352,7 +355,8 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
                    const f64_in& event_longitude_deg, const f64_in& event_depth_m, const f64_matrix_in& moment_tensor_Nm,
                    const f64_in& half_duration_s, const f64_in& station_latitude_deg, const f64_in& station_longitude_deg,
                    const i64_in& event_index, const i64_in& station_index, const f64_in& t_first_s, double sample_interval_s,
-                   const i64_in& samples, const std::vector<std::string>& along, const std::vector<std::string>& measured) {
+                   const i64_in& samples, const std::vector<std::string>& along, const std::vector<std::string>& measured,
+                   const std::optional<f64_in>& gain) {
     const auto events = events_from(event_latitude_deg, event_longitude_deg, event_depth_m, moment_tensor_Nm, half_duration_s);
     need_length("station_longitude_deg", station_longitude_deg.size(), station_latitude_deg.size());
     std::vector<station> stations(station_latitude_deg.size());
@@ -365,6 +369,7 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
     need_length("samples", samples.size(), count);
     if (!along.empty()) need_length("along", along.size(), count);
     if (!measured.empty()) need_length("component", measured.size(), count);
+    if (gain) need_length("gain", gain->size(), count);
     std::vector<path_request> requests(count);
     for (std::size_t p = 0; p < count; ++p) {
         requests[p] = {event_index.data()[p],
@@ -373,7 +378,8 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
                        sample_interval_s,
                        samples.data()[p],
                        along.empty() ? orbit::minor : orbit_of(along[p]),
-                       measured.empty() ? component::transverse : component_of(measured[p])};
+                       measured.empty() ? component::transverse : component_of(measured[p]),
+                       gain ? gain->data()[p] : 1.0};
     }
     const nb::gil_scoped_release release;
     new (self) path_set(forward, events, stations, requests);
@@ -476,14 +482,15 @@ Immutable; not collective.)")
         .def("__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
              "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
              "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
-             "component"_a = std::vector<std::string>(),
+             "component"_a = std::vector<std::string>(), "gain"_a.none() = nb::none(),
              R"(Events, stations, and the paths between them.
 
 Per event: position, depth below 6371 km, moment tensor (events x 6: rr, tt, pp, rt, rp, tp in N m) and half duration.
 Per station: position. Per path: event index, station index, first sample's time after the origin time, and number of
 samples. along: the way the wave came, of each path: minor, major, or whole (all round, for comparison); empty: minor.
-component: of each path, Z (up), R (away from the source) or T (right of it); empty: T. Geographic latitudes; converted
-to geocentric inside. UserError names the event, station or path, the value and the allowed range.)")
+component: of each path, Z (up), R (away from the source) or T (right of it); empty: T. gain: of each path, what the
+ground's motion is multiplied by; None: 1. Geographic latitudes; converted to geocentric inside. UserError names the
+event, station or path, the value and the allowed range.)")
         .def("__len__", &path_set::size, "How many paths there are.")
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal,
              "One path, counted from the end where index is negative. IndexError out of range.")
@@ -503,6 +510,58 @@ to geocentric inside. UserError names the event, station or path, the value and 
         .def(
             "coverage", [](const path_set& p, const model_basis& basis) { return to_numpy(p.coverage(basis)); }, "basis"_a,
             "Per lateral knot: the sum over paths of the path-average weight h (dimensionless).");
+
+    nb::class_<corrections>(m, "Corrections",
+                            R"(Unknowns of the events and stations that paths use, besides the model's coefficients.
+
+Those of each event in the order of the set: origin time (1: s, later), centroid (3: km to the north, to the east, down),
+moment tensor (5, without a change of volume: parts of the scalar moment in the directions tensor_change). Then those of
+each station: time (1: s, later), gain (1: its natural logarithm). Immutable; not collective.)")
+        .def(
+            "__init__",
+            [](corrections* self, const path_set& paths, const f64_in& moments_Nm, bool origin_time, bool centroid,
+               bool moment_tensor, bool station_time, bool station_gain) {
+                const correction_kinds kinds{origin_time, centroid, moment_tensor, station_time, station_gain};
+                new (self) corrections(paths, kinds, view(moments_Nm));
+            },
+            "paths"_a, "moments_Nm"_a, nb::kw_only(), "origin_time"_a = false, "centroid"_a = false, "moment_tensor"_a = false,
+            "station_time"_a = false, "station_gain"_a = false,
+            R"(moments_Nm: scalar moment of each event of the set, by which changes of its tensor are measured.
+
+UserError where there are too few, or one is not positive.)")
+        .def("__len__", &corrections::size, "How many unknowns there are.")
+        .def_prop_ro(
+            "events", [](const corrections& c) { return copy_to_numpy(c.events()); }, new_array,
+            "Indices of the events that have unknowns, in their order.")
+        .def_prop_ro(
+            "stations", [](const corrections& c) { return copy_to_numpy(c.stations()); }, new_array, "The same of stations.")
+        .def_prop_ro_static(
+            "tensor_change",
+            [](const nb::handle&) {
+                std::vector<double> out;
+                for (const auto& row : corrections::tensor_change) out.insert(out.end(), row.begin(), row.end());
+                return to_numpy(std::move(out), {5, 6});
+            },
+            "The five changes of a tensor (rr, tt, pp, rt, rp, tp), each of the scalar moment 1; shape (5, 6).")
+        .def(
+            "derivatives",
+            [](const corrections& c, const forward_problem& forward, const path_set& paths, std::int64_t index,
+               const f64_in& model) {
+                const path& at = path_at(paths, index);
+                const std::size_t rows = static_cast<std::size_t>(at.samples());
+                const std::size_t columns = static_cast<std::size_t>(c.touched());
+                std::vector<double> g(rows), out(rows * columns);
+                std::vector<std::int64_t> unknowns(columns);
+                {
+                    const nb::gil_scoped_release release;
+                    forward.seismogram(at, view(model), g);
+                    c.derivatives(forward, paths, index, view(model), g, out);
+                    c.unknowns(at, 0, unknowns);
+                }
+                return std::make_tuple(to_numpy(std::move(out), {rows, columns}), to_numpy(std::move(unknowns)));
+            },
+            "forward"_a, "paths"_a, "index"_a, "model"_a,
+            "d g / d unknown of one path in m per unit, shape (samples, touched), and the unknowns' numbers. Releases the GIL.");
 
     forward
         .def(

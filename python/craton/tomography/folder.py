@@ -177,6 +177,42 @@ class Judgement:
         return "\n".join([*lines, *(f"warning: {line}" for line in self.warnings)])
 
 
+@dataclass(frozen=True)
+class FoundCorrections:
+    """What a run has found of one kind of unknowns of earthquakes or stations."""
+
+    kind: str
+    """As [corrections] names it."""
+    text: str
+    """The same in words."""
+    of: str
+    """event or station"""
+    number: int
+    """Of events or stations."""
+    unit: str
+    prior: float
+    """Standard deviation."""
+    rms: float
+    largest: float
+    largest_name: str
+    """The event or station that it is of."""
+    true_rms: float | None = None
+    """Of the errors that synthetic data were made with."""
+    left_rms: float | None = None
+    """Of what is found less those."""
+
+    @property
+    def sentence(self) -> str:
+        """One line."""
+        known = ""
+        if self.true_rms is not None and self.left_rms is not None:
+            known = f"; it was wrong by {self.true_rms:.3g}, and is by {self.left_rms:.2g} now"
+        return (
+            f"{self.text}: rms {self.rms:.3g} {self.unit} (prior {self.prior:g}), at most {self.largest:.3g} "
+            f"({self.largest_name}){known}"
+        )
+
+
 @dataclass(kw_only=True)
 class RunRecord(Record):
     """What was run, how far it came and how long it took: record.json."""
@@ -213,6 +249,8 @@ class RunRecord(Record):
     start: StartRecord | None = None
     """None where the run begins at the reference Earth."""
     correlation: CoverageCorrelation | None = None
+    corrections: list[FoundCorrections] = field(default_factory=list)
+    """Of earthquakes and stations, where they are unknowns."""
     judgement: Judgement | None = None
     """What the end of the run is worth; None until there is one."""
 
@@ -227,6 +265,8 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
     synthetics = RunFile("synthetics")
     """What an outside solver was given, and what came back: a folder for each model."""
     model = RunFile("model.h5")
+    earthquakes = RunFile("corrected_earthquakes.csv")
+    stations = RunFile("corrected_stations.csv")
     start = RunFile("start.h5", "working")
     step = RunFile("step.h5", "working")
     checkpoint = RunFile("hessian.checkpoint.h5", "working")

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.pages import projection
 from craton.seismology.geometry.latitudes import geographic_deg
+from craton.tomography.config.tables import CorrectionsConfig, TargetConfig
+from craton.tomography.data.corrections import Corrections, true_corrections
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder, RunRecord
@@ -68,6 +70,23 @@ class Results:
     def recovered(self) -> f64:
         """The model of the last iteration, shape (parameters,)."""
         return np.ascontiguousarray(self.model["models"][-1])
+
+    @property
+    def corrections(self) -> tuple[Corrections, f64] | None:
+        """Unknowns of earthquakes and stations, and what was found; None where there are none."""
+        if "corrections" not in self.model:
+            return None
+        settings = CorrectionsConfig(**self.record.config.get("corrections", {}))
+        return Corrections(self.observations.paths, settings), np.ascontiguousarray(self.model["corrections"][-1])
+
+    @property
+    def errors(self) -> tuple[Corrections, f64] | None:
+        """What was wrong with the catalogues of synthetic data; None where nothing is known."""
+        target = self.record.config.get("target")
+        if self.target is None or target is None:
+            return None
+        errors = Corrections(self.observations.paths, TargetConfig(**target).errors)
+        return errors, true_corrections(errors, int(self.record.config["run"]["seed"]))
 
     @property
     def target(self) -> f64 | None:

@@ -148,7 +148,7 @@ def resolve(inversion: Inversion) -> None:
     inversion.assembly.release()
     with run.phases("resolution"):
         there = on_root(
-            run.comm, lambda: section_place(run.config.to_dict(), basis, inversion.state.latest, inversion.target)
+            run.comm, lambda: section_place(run.config.to_dict(), basis, inversion.structure, inversion.target)
         )
         top_km, bottom_km = (EARTH_RADIUS_KM - basis.radial_knots_m[end] / 1e3 for end in (-1, 0))
         depths_km = [depth for depth in RESOLVED_DEPTHS_KM if top_km <= depth <= bottom_km]

@@ -21,10 +21,12 @@ MPI = pytest.importorskip("mpi4py.MPI")
 pytest.importorskip("obspy")
 
 from craton.tomography import start as inversion
-from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.catalogue import Events, Stations, read_events
+from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.folder import RunFolder
+from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.status import status as find_status
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, cmtsolution
 from craton.tomography.outside.reading import read_windows
@@ -86,6 +88,40 @@ def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path):
         exact = theory.seismograms(model)
         assert np.linalg.norm(g - exact) < 0.06 * np.linalg.norm(exact)  # less in wider bands: docs/hybrid.md
     assert folder.read_model()["waveforms/final"] == pytest.approx(g, rel=1e-5, abs=1e-12)
+
+
+def test_earthquakes_are_corrected_for_the_solver_too(config, tmp_path):
+    """Sources, times and gains that the inversion has found are in what the solver gets, and in what is read of its files."""
+    spoilt = config.replaced("target", wrong_origin_time_s=4.0, wrong_moment_tensor=0.2, wrong_station_gain=0.2)
+    spoilt = spoilt.replaced("corrections", origin_time_s=4.0, moment_tensor=0.2, centroid_km=5.0, station_gain=0.2)
+    own = run(spoilt.replaced("run", directory=str(tmp_path / "own")))
+    found = run(commanded(spoilt))
+    assert found.iterations[1].variance_reduction > found.iterations[0].variance_reduction + 0.01
+    for mine, theirs in zip(found.iterations, own.iterations, strict=True):
+        assert mine.variance_reduction == pytest.approx(theirs.variance_reduction, abs=0.005)
+    folder = RunFolder(config.run.directory)
+    event = read_events(folder.earthquakes).name[0]
+    sources = [folder.path / "synthetics" / number / "sources" / f"CMTSOLUTION_{event}" for number in "12"]
+    assert sources[0].read_text() != sources[1].read_text()
+    problem = read_problem(folder.hessian, MPI.COMM_SELF)
+    data = read_data(problem)
+    with h5py.File(folder.path / "synthetics" / "2" / "coefficients.h5") as file:
+        model = file["model"][:]
+    corrections = Corrections(data.observations.paths, spoilt.corrections)
+    assert len(model) == problem.basis.size + corrections.size
+    with h5py.File(folder.path / "synthetics" / "2" / "g.h5") as file:
+        g = file["g"][:]
+    observed = load_observations(folder.data)
+    theory = ModeTheory(
+        data.forward,
+        observed,
+        problem.world,
+        MPI.COMM_SELF,
+        config.assembly,
+        Corrections(observed.paths, spoilt.corrections),
+    )
+    exact = theory.seismograms(model)
+    assert np.linalg.norm(g - exact) < 0.06 * np.linalg.norm(exact)
 
 
 def test_data_of_a_richer_theory(config):
@@ -159,11 +195,11 @@ def asdf_of(folder, events):
 def test_asdf_is_read_as_text_is(answered, tmp_path):
     config, folder = answered
     observations = load_observations(RunFolder(config.run.directory).data)
-    expected = read_windows(folder, observations, config)
+    expected = read_windows(folder, observations.paths, config)
     copy = ExchangeFolder(tmp_path / "asdf")
     shutil.copytree(folder.path, copy.path)
     asdf_of(copy.seismograms, observations.paths.events)
-    found = read_windows(copy, observations, config)
+    found = read_windows(copy, observations.paths, config)
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
     [file, *_] = sorted(copy.seismograms.glob("*/synthetic.h5"))
     with h5py.File(file, "r+") as held:
@@ -173,10 +209,10 @@ def test_asdf_is_read_as_text_is(answered, tmp_path):
     with pytest.raises(
         UserError, match=r"synthetic.h5: Waveforms/.*: not a trace with starttime and sampling_rate; allowed: ASDF"
     ):
-        read_windows(copy, observations, config)
+        read_windows(copy, observations.paths, config)
     file.write_bytes(b"no HDF5")
     with pytest.raises(UserError, match=r"synthetic.h5: not a complete HDF5 file; allowed: ASDF"):
-        read_windows(copy, observations, config)
+        read_windows(copy, observations.paths, config)
 
 
 def rows(file, change):
@@ -202,18 +238,18 @@ def rows(file, change):
 def test_seismograms_that_are_not_right_are_named(answered, change, words):
     config, folder = answered
     observations = load_observations(RunFolder(config.run.directory).data)
-    whole = read_windows(folder, observations, config)
+    whole = read_windows(folder, observations.paths, config)
     file = sorted(folder.seismograms.glob("*/*.sem.ascii"))[0]
     kept = file.read_bytes()
     change(file)
     try:
         with pytest.raises(UserError) as problem:
-            read_windows(folder, observations, config)
+            read_windows(folder, observations.paths, config)
     finally:
         file.write_bytes(kept)
     text = str(problem.value)
     assert words in text and "\n" not in text and (file.name in text or file.parent.name in text)
-    np.testing.assert_array_equal(read_windows(folder, observations, config), whole)
+    np.testing.assert_array_equal(read_windows(folder, observations.paths, config), whole)
 
 
 def test_a_run_with_a_wrong_seismogram_loses_nothing(answered):

@@ -115,7 +115,8 @@ void weigh_residual(std::int64_t path, std::span<const double> observed, std::sp
 // Everything one computing thread needs and counts.
 template <class T> struct worker {
     std::vector<double> g, residual, scratch, more, gradient;
-    std::vector<float> panel;         // of one window
+    std::vector<float> panel, joined; // of one window
+    std::vector<double> corrections;  // of one window
     std::vector<T> white;             // of one window, before its low-pass
     std::vector<T> weighted, lateral; // of all windows of a stack
     std::vector<std::int64_t> parameters;
@@ -195,26 +196,49 @@ void kronecker_order(const path& p, std::vector<std::int64_t>& parameters) {
     }
 }
 
-// What a stack adds: its panels, or their factors, one under the other, and its gradient.
+// Each row of `left`, and then that of `right`.
+void join_rows(std::span<const float> left, std::span<const double> right, std::size_t rows, std::vector<float>& out) {
+    const std::size_t wide = left.size() / rows;
+    const std::size_t more = right.size() / rows;
+    out.resize(left.size() + right.size());
+    for (std::size_t t = 0; t < rows; ++t) {
+        float* const row = out.data() + t * (wide + more);
+        std::ranges::copy(left.subspan(t * wide, wide), row);
+        std::ranges::transform(right.subspan(t * more, more), row + wide, [](double value) { return static_cast<float>(value); });
+    }
+}
+
+// What a stack adds: its panels, or their factors, one under the other, and its gradient. The columns of corrections stand beside
+// the others.
 template <class T> class stacked_update {
   public:
-    stacked_update(const forward_problem& forward, const path_set& paths, std::span<const std::int64_t> stack, worker<T>& w)
-        : forward_(forward), first_(paths[stack.front()]), w_(w), separable_(forward.separable()) {
-        columns_ = separable_ ? first_.n_radial() * first_.parameters_of_model() : first_.touched();
+    stacked_update(const forward_problem& forward, const path_set& paths, const corrections* unknown,
+                   std::span<const std::int64_t> stack, worker<T>& w)
+        : forward_(forward), paths_(paths), unknown_(unknown), first_(paths[stack.front()]), w_(w),
+          separable_(forward.separable()) {
+        structure_ = separable_ ? first_.n_radial() * first_.parameters_of_model() : first_.touched();
+        columns_ = structure_ + of_corrections();
         for (const std::int64_t index : stack) rows_ += paths[index].samples();
         w_.weighted.resize(static_cast<std::size_t>(rows_ * columns_));
         w_.gradient.assign(static_cast<std::size_t>(columns_), 0.0);
     }
 
     /// g and the panel, or its factor, of the next window.
-    void linearise(const path& p, std::span<const double> model) {
-        w_.g.resize(static_cast<std::size_t>(p.samples()));
-        w_.panel.resize(static_cast<std::size_t>(p.samples() * columns_));
+    void linearise(std::int64_t index, std::span<const double> model) {
+        const path& p = paths_[index];
+        const auto samples = static_cast<std::size_t>(p.samples());
+        w_.g.resize(samples);
+        w_.panel.resize(samples * static_cast<std::size_t>(structure_));
         if (separable_) {
             forward_.factor(p, model, w_.g, w_.panel);
         } else {
             forward_.panel(p, model, w_.g, w_.panel);
         }
+        if (of_corrections() == 0) return;
+        w_.corrections.resize(samples * static_cast<std::size_t>(of_corrections()));
+        unknown_->derivatives(forward_, paths_, index, model, w_.g, w_.corrections);
+        join_rows(w_.panel, w_.corrections, samples, w_.joined);
+        std::swap(w_.panel, w_.joined);
     }
 
     /// Puts it under those before. residual: F W (d - g).
@@ -235,32 +259,78 @@ template <class T> class stacked_update {
 
     /// The indices that the update goes to, and the gradient at them.
     void complete() {
-        if (!separable_) {
-            w_.parameters.resize(static_cast<std::size_t>(columns_));
+        const auto more = static_cast<std::size_t>(of_corrections());
+        if (separable_) {
+            kronecker_order(first_, w_.parameters);
+            const std::vector<double>& h = first_.lateral().value;
+            w_.lateral.assign(h.begin(), h.end());
+            const std::vector<double> profile(w_.gradient);
+            const auto of_structure = std::span(profile).first(static_cast<std::size_t>(structure_));
+            w_.gradient.clear();
+            for (const double value : h) {
+                for (const double of_column : of_structure) w_.gradient.push_back(value * of_column);
+            }
+            w_.gradient.insert(w_.gradient.end(), profile.end() - static_cast<std::ptrdiff_t>(more), profile.end());
+        } else {
+            w_.parameters.resize(static_cast<std::size_t>(structure_));
             first_.parameters(w_.parameters);
-            return;
         }
-        kronecker_order(first_, w_.parameters);
-        const std::vector<double>& h = first_.lateral().value;
-        w_.lateral.assign(h.begin(), h.end());
-        const std::vector<double> profile(w_.gradient);
-        w_.gradient.clear();
-        for (const double value : h) {
-            for (const double of_column : profile) w_.gradient.push_back(value * of_column);
-        }
+        w_.parameters.resize(w_.parameters.size() + more);
+        if (more > 0) unknown_->unknowns(first_, forward_.basis().size(), std::span(w_.parameters).last(more));
     }
 
-    linalg::gram_report add_to(linalg::gram_updater<T>& hessian, double compress) const {
+    /// quantum: as gram_updater::round_to has it.
+    template <class Matrix>
+    linalg::gram_report add_to(Matrix& matrix, linalg::gram_updater<T>& hessian, double compress, double quantum) const {
         if (!separable_) return hessian.update(windows_, w_.parameters, {.tolerance = compress * compress});
-        return hessian.update_kronecker(w_.lateral, base::row_major<const T>(w_.weighted.data(), rows_, columns_), w_.parameters);
+        const base::matrix_view<const T> factor{w_.weighted.data(), rows_, structure_, columns_, 1};
+        const std::span<const std::int64_t> all(w_.parameters);
+        const auto report =
+            hessian.update_kronecker(w_.lateral, factor, all.first(all.size() - static_cast<std::size_t>(of_corrections())));
+        if (of_corrections() > 0) add_beside_kronecker(matrix, quantum);
+        return report;
     }
 
   private:
+    [[nodiscard]] std::int64_t of_corrections() const { return unknown_ == nullptr ? 0 : unknown_->touched(); }
+
+    /// What the Kronecker product does not have: (h (x) T)^T D and D^T D, of factor T and corrections' columns D.
+    template <class Matrix> void add_beside_kronecker(Matrix& matrix, double quantum) const {
+        const auto structure = static_cast<std::size_t>(structure_);
+        const auto more = static_cast<std::size_t>(of_corrections());
+        const auto columns = static_cast<std::size_t>(columns_);
+        std::vector<T> products(columns * more, T{0}); // [T D]^T D
+        for (std::size_t t = 0; t < static_cast<std::size_t>(rows_); ++t) {
+            const T* const row = w_.weighted.data() + t * columns;
+            for (std::size_t i = 0; i < columns; ++i) {
+                for (std::size_t j = 0; j < more; ++j) products[i * more + j] += row[i] * row[structure + j];
+            }
+        }
+        const std::size_t knots = w_.lateral.size();
+        std::vector<T> block((knots * structure + more) * more);
+        auto next = block.begin();
+        for (const T h : w_.lateral) {
+            next = std::transform(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(structure * more), next,
+                                  [h](T value) { return h * value; });
+        }
+        std::copy(products.begin() + static_cast<std::ptrdiff_t>(structure * more), products.end(), next);
+        if (quantum != 0) base::round_to_multiples(std::span(block), static_cast<T>(quantum));
+        const auto ours = std::span<const std::int64_t>(w_.parameters).last(more);
+        const auto theirs = std::span<const std::int64_t>(w_.parameters).first(w_.parameters.size() - more);
+        const auto view = [&](std::size_t first, std::size_t rows) {
+            return base::row_major<const T>(block.data() + first * more, static_cast<std::int64_t>(rows), of_corrections());
+        };
+        matrix.update(view(0, theirs.size()), theirs, ours);
+        matrix.update_symmetric(view(theirs.size(), more), ours);
+    }
+
     const forward_problem& forward_;
+    const path_set& paths_;
+    const corrections* unknown_;
     const path& first_;
     worker<T>& w_;
     bool separable_;
-    std::int64_t rows_ = 0, columns_ = 0;
+    std::int64_t rows_ = 0, structure_ = 0, columns_ = 0;
     std::size_t filled_ = 0;
     std::vector<linalg::weighted_panel<T>> windows_;
 };
@@ -278,11 +348,11 @@ template <class Matrix>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, const data_weights& weights, std::span<const double> model,
                          Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
-                         io::checkpoint* saved) {
+                         io::checkpoint* saved, const corrections* unknown) {
     using T = typename Matrix::value_type;
     check(forward, paths, observed, weights, model, options);
     const auto [rows, cols] = shape_of(hessian);
-    const std::int64_t size = forward.basis().size();
+    const std::int64_t size = forward.basis().size() + (unknown == nullptr ? 0 : unknown->size());
     if (rows != size || cols != size || gradient.layout().extent != size) {
         throw user_error(fmt::format("assemble: Hessian {} x {} and gradient {} for {} parameters; allowed: one row, column and "
                                      "element per parameter",
@@ -300,12 +370,12 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
     const double poll_s = hand_out.run([&](int thread, std::int64_t place) {
         const auto stack = stacks[place];
         auto& w = team[static_cast<std::size_t>(thread)];
-        stacked_update<T> update(forward, paths, stack, w);
+        stacked_update<T> update(forward, paths, unknown, stack, w);
         base::timer clock;
         for (const std::int64_t index : stack) {
             const auto of_window = weights_of(index, weights);
             clock.restart();
-            update.linearise(paths[index], model);
+            update.linearise(index, model);
             weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g, of_window,
                            w.residual, w.scratch, w.more, w.misfit);
             w.times.panel_s += clock.seconds();
@@ -321,7 +391,7 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
         std::vector<io::checkpoint::open_subset> open;
         // Opened late, all of them: what throws before has updated nothing, and a checkpoint waits until all are finished.
         for (std::size_t i = 0; saved != nullptr && i < stack.size(); ++i) open.push_back(saved->begin(stack[i]));
-        const auto report = update.add_to(products, options.compress);
+        const auto report = update.add_to(hessian, products, options.compress, options.hessian_quantum);
         if (options.gradient_quantum != 0) base::round_to_multiples(std::span(w.gradient), options.gradient_quantum);
         gradient.update(w.gradient, w.parameters);
         for (auto& subset : open) subset.finish();
@@ -345,16 +415,16 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
 
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::convergent_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::convergent_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::symmetric_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::symmetric_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
 
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                                 std::span<const double> observed, const data_weights& weights, std::span<const double> model,

@@ -274,6 +274,16 @@ void forward_problem::seismogram(const path& path, std::span<const double> model
     sum_carriers(path, work, g);
 }
 
+forward_problem::carriers forward_problem::carriers_of(const path& path, std::span<const double> model) const {
+    CRATON_ASSERT(separable());
+    check(path, model);
+    scratch& work = thread_scratch();
+    prepare(path, model, work);
+    return {work.excited.amplitude, work.omega};
+}
+
+std::span<const double> forward_problem::decay_per_s(const path& path) const { return family_of(path).decay_per_s(); }
+
 void forward_problem::factor(const path& path, std::span<const double> model, std::span<double> g, std::span<float> factor) const {
     CRATON_ASSERT(separable());
     scratch& work = thread_scratch();

@@ -319,6 +319,7 @@ void mode_family::excite(const path& path, excitation& out) const {
     out.turning.resize(size());
     out.receiver.resize(size());
     const double half_duration_s = path.source().half_duration_s;
+    const double gain = path.request().gain;
     // The source's depth counts from 6371 km; above the model's solid surface (an ocean) it is moved onto it.
     const double radius =
         std::clamp(earth_radius_m - path.source().depth_m, earth_->cmb_radius_m(), earth_->solid_surface_radius_m());
@@ -326,7 +327,7 @@ void mode_family::excite(const path& path, excitation& out) const {
         const auto l = static_cast<std::size_t>(l_[k]);
         const double moment_rate = triangle_gain(omega_[k], half_duration_s);
         // A step of the moment moves the receiver by 1 - cos: the oscillation's sign is minus the static offset's.
-        const double factor = -static_cast<double>(2 * l_[k] + 1) / (4 * pi) * (slope ? horizontal_[k] : vertical_[k]);
+        const double factor = -gain * static_cast<double>(2 * l_[k] + 1) / (4 * pi) * (slope ? horizontal_[k] : vertical_[k]);
         const std::vector<double>* const functions = slope ? out.legendre_slope : out.legendre;
         const bool twisting = type_ == mode_type::toroidal;
         const double order_0 = pattern.vertical_strain * at.strain_rr + pattern.horizontal_strain * at.strain_h;

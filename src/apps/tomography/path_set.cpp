@@ -72,6 +72,9 @@ void check_request(std::size_t index, const path_request& r, std::size_t events,
     if (!std::isfinite(r.t_first_s)) {
         refuse(who, "time of the first sample", r.t_first_s, "finite");
     }
+    if (!(r.gain > 0 && std::isfinite(r.gain))) {
+        refuse(who, "gain", r.gain, "above 0, finite");
+    }
 }
 
 void check_distance(std::size_t index, const path_request& r, double distance) {
@@ -103,6 +106,18 @@ sparse_weights weights_along(const lateral_splines& splines, const path& p, orbi
 }
 
 } // namespace
+
+path path::delayed(double by_s) const {
+    path out = *this;
+    out.request_.t_first_s -= by_s;
+    return out;
+}
+
+path path::radiated_by(const event& source) const {
+    path out = *this;
+    out.source_ = &source;
+    return out;
+}
 
 double path::begin_rad() const { return request_.along == orbit::major ? distance_rad_ : 0; }
 
@@ -153,20 +168,26 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
         }
         const unit_vector& from = made->event_positions[static_cast<std::size_t>(r.event)];
         const unit_vector& to = made->station_positions[static_cast<std::size_t>(r.station)];
-        path& p = made->paths[i];
-        p.request_ = r;
-        p.source_ = &made->events[static_cast<std::size_t>(r.event)];
-        p.distance_rad_ = tomography::distance_rad(from, to);
-        check_distance(i, r, p.distance_rad_);
-        p.azimuth_rad_ = tomography::azimuth_rad(from, to);
-        p.arc_.emplace(from, to);
-        p.lateral_ = weights_along(basis.lateral(), p, r.along);
-        p.n_lateral_ = basis.n_lateral();
-        p.n_radial_ = basis.n_radial();
-        p.parameters_of_model_ = basis.parameters();
+        check_distance(i, r, tomography::distance_rad(from, to));
+        made->paths[i] = path(r, made->events[static_cast<std::size_t>(r.event)], from, to, basis);
         made->offsets.push_back(made->offsets.back() + r.samples);
     }
     contents_ = made;
+}
+
+path::path(const path_request& request, const event& source, const unit_vector& from, const unit_vector& to,
+           const model_basis& basis)
+    : request_(request), source_(&source), distance_rad_(tomography::distance_rad(from, to)),
+      azimuth_rad_(tomography::azimuth_rad(from, to)), n_lateral_(basis.n_lateral()), n_radial_(basis.n_radial()),
+      parameters_of_model_(basis.parameters()) {
+    arc_.emplace(from, to);
+    lateral_ = weights_along(basis.lateral(), *this, request.along);
+}
+
+path path_set::from_source(std::int64_t i, const event& source, const model_basis& basis) const {
+    const path_request& r = (*this)[i].request();
+    const unit_vector& to = contents_->station_positions[static_cast<std::size_t>(r.station)];
+    return {r, source, geographic(source.latitude_deg, source.longitude_deg), to, basis};
 }
 
 std::vector<double> path_set::coverage(const model_basis& basis) const {

@@ -78,7 +78,10 @@ struct problem {
     }
 
   public:
-    [[nodiscard]] std::size_t size() const { return model.size(); }
+    std::shared_ptr<const tomography::corrections> unknown; // none
+    [[nodiscard]] std::size_t size() const {
+        return model.size() + (unknown == nullptr ? 0 : static_cast<std::size_t>(unknown->size()));
+    }
     [[nodiscard]] tomography::data_weights weights() const { return {sigma, correlation, taps}; }
 };
 
@@ -162,7 +165,7 @@ std::vector<std::vector<double>> columns_of(const problem& p, const tomography::
         return columns;
     }
     for (std::size_t a = 0; a < touched.size(); ++a) {
-        std::vector<double> unit(p.size(), 0.0);
+        std::vector<double> unit(p.model.size(), 0.0);
         unit[static_cast<std::size_t>(touched[a])] = 1.0;
         p.forward.apply(path, p.model, unit, columns[a]);
     }
@@ -182,6 +185,17 @@ reference assemble_serially(const problem& p, std::int64_t without = -1) {
         std::vector<std::int64_t> touched(static_cast<std::size_t>(p.paths[i].touched()));
         p.paths[i].parameters(touched);
         auto columns = columns_of(p, p.paths[i], touched);
+        if (p.unknown != nullptr) {
+            const auto more = static_cast<std::size_t>(p.unknown->touched());
+            std::vector<double> of_corrections(k * more);
+            p.unknown->derivatives(p.forward, p.paths, i, p.model, g, of_corrections);
+            for (std::size_t j = 0; j < more; ++j) {
+                columns.emplace_back(k);
+                for (std::size_t t = 0; t < k; ++t) columns.back()[t] = of_corrections[t * more + j];
+            }
+            touched.resize(touched.size() + more);
+            p.unknown->unknowns(p.paths[i], static_cast<std::int64_t>(p.model.size()), std::span(touched).last(more));
+        }
         for (auto& column : columns) column = filtered(weighed(column, sigma, rho), p.taps);
         std::vector<double> residuals(k), data(k);
         for (std::size_t t = 0; t < k; ++t) {
@@ -215,6 +229,21 @@ const problem& usual() {
 
 const problem& coupled() {
     static const problem made = many_windows(theory::nact);
+    return made;
+}
+
+problem with_corrections(problem made, tomography::correction_kinds kinds) {
+    made.unknown = std::make_shared<const tomography::corrections>(made.paths, kinds, std::vector<double>{1.5e20});
+    return made;
+}
+
+const problem& usual_with_corrections() {
+    static const problem made = with_corrections(problem(), {true, true, true, true, true});
+    return made;
+}
+
+const problem& coupled_with_corrections() {
+    static const problem made = with_corrections(many_windows(theory::nact), {true, false, true, true, false});
     return made;
 }
 
@@ -257,7 +286,8 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
                                    EXPECT_EQ(total, p.paths.size());
                                },
                                0, compress};
-    const auto result = assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options);
+    const auto result =
+        assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options, nullptr, p.unknown.get());
 
     expect_close(hessian, expected.hessian, tolerance);
     const auto gathered = gradient.gather();
@@ -289,12 +319,13 @@ TEST_P(assembly_test, equals_the_serial_reference_in_double) { expect_equals_ref
 
 // In half the memory: as Kronecker products, and as panels of coupled modes that are compressed.
 TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
-    for (const problem* p : {&usual(), &coupled()}) {
+    for (const problem* p : {&usual(), &coupled(), &usual_with_corrections(), &coupled_with_corrections()}) {
         const auto n = static_cast<std::int64_t>(p->size());
         array::symmetric_matrix<float> half(world(), n, 16);
         array::convergent_vector<double> gradient(world(), n, 16);
         const team_options options{2, 2, {}, 0, 1e-4};
-        const auto result = assemble(world(), p->forward, p->paths, p->observed, p->weights(), p->model, half, gradient, options);
+        const auto result = assemble(world(), p->forward, p->paths, p->observed, p->weights(), p->model, half, gradient, options,
+                                     nullptr, p->unknown.get());
         array::convergent_matrix<float> hessian(world(), n, n, 16, 16);
         half.expand(hessian, false);
         expect_close(hessian, reference_of(*p).hessian, 1e-6);
@@ -307,6 +338,13 @@ TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
     tests::expect_user_error(
         [&] { assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, other, gradient, {1, 2, {}}); },
         "parameters");
+}
+
+// Earthquakes and stations as further unknowns.
+TEST_P(assembly_test, equals_the_serial_reference_with_corrections) {
+    for (const problem* p : {&usual_with_corrections(), &coupled_with_corrections()}) {
+        expect_equals_reference<double>(world(), *p, 2, 1e-6);
+    }
 }
 
 TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/tomography/corrections.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
 #include <craton/apps/tomography/path_set.hpp>
 #include <craton/array/convergent_matrix.hpp>
@@ -83,24 +84,31 @@ struct assembly_result {
 /// saved: null, or a checkpoint of hessian and gradient, resumed, whose subsets are the paths' numbers: paths counted in it are
 /// left out, and the others are in it after its next save(). With options.pause_after_s a pause between two calls is the moment for
 /// that.
+///
+/// unknown: null, or corrections of events and stations, unknowns that follow the model's coefficients: Hessian and gradient have
+/// basis.size + unknown->size() rows. `model` has the coefficients alone; `paths` has the corrections found so far.
 template <class Matrix>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, const data_weights& weights, std::span<const double> model,
                          Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
-                         io::checkpoint* saved = nullptr);
+                         io::checkpoint* saved = nullptr, const corrections* unknown = nullptr);
 
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::convergent_matrix<float>&,
-                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*,
+                                         const corrections*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::convergent_matrix<double>&,
-                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*,
+                                         const corrections*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::symmetric_matrix<float>&,
-                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*,
+                                         const corrections*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::symmetric_matrix<double>&,
-                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*,
+                                         const corrections*);
 
 /// The data misfit of a model, without the Jacobian. Otherwise as assemble().
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,

@@ -70,6 +70,13 @@ class forward_problem {
     [[nodiscard]] std::span<const double> frequency_kernels() const;
     [[nodiscard]] std::span<const double> active_omega_rad_s() const;
 
+    /// What g of a separable Jacobian is a sum of: A_k F_k in metres, and w_k + dw_k in rad/s, of each active mode.
+    struct carriers {
+        std::vector<double> amplitude, omega;
+    };
+    [[nodiscard]] carriers carriers_of(const path& path, std::span<const double> model) const;
+    [[nodiscard]] std::span<const double> decay_per_s(const path& path) const;
+
     /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.
     void seismogram(const path& path, std::span<const double> model, std::span<double> g) const;
     /// Whether a path's Jacobian is a product, d g(t) / d m_{p,a,i} = h_a T(t, p, i), and factor() can be asked for.

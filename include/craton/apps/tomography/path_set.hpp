@@ -47,11 +47,13 @@ struct path_request {
     std::int64_t samples = 1;
     orbit along = orbit::minor;
     component measured = component::transverse;
+    double gain = 1; ///< that the station has: seismograms are so many times the ground's motion
 };
 
 /// One source, one receiver, one time window, and the lateral knots between them.
 class path {
   public:
+    path() = default; // of nothing
     [[nodiscard]] std::int64_t samples() const { return request_.samples; }
     [[nodiscard]] const path_request& request() const { return request_; }
     [[nodiscard]] const event& source() const { return *source_; }
@@ -80,8 +82,15 @@ class path {
     [[nodiscard]] std::int64_t n_radial() const { return n_radial_; }
     [[nodiscard]] std::int64_t parameters_of_model() const { return parameters_of_model_; }
 
+    /// The same path where everything comes later by so many seconds.
+    [[nodiscard]] path delayed(double by_s) const;
+    /// The same path with another source at the same place, which must live as long as the path.
+    [[nodiscard]] path radiated_by(const event& source) const;
+
   private:
     friend class path_set;
+    path(const path_request& request, const event& source, const unit_vector& from, const unit_vector& to,
+         const model_basis& basis);
     path_request request_;
     const event* source_ = nullptr;
     std::optional<great_circle_arc> arc_;
@@ -110,6 +119,8 @@ class path_set {
     /// The first sample of path i in the concatenated data; offset(size()) is the number of all samples.
     [[nodiscard]] std::int64_t offset(std::int64_t i) const { return contents_->offsets[static_cast<std::size_t>(i)]; }
     [[nodiscard]] std::span<const std::int64_t> offsets() const { return contents_->offsets; }
+    /// Path i from another source, which must live as long as the path. basis: that of the set.
+    [[nodiscard]] path from_source(std::int64_t i, const event& source, const model_basis& basis) const;
     /// Per lateral knot of any basis: the sum of h_a over all paths.
     [[nodiscard]] std::vector<double> coverage(const model_basis& basis) const;
 

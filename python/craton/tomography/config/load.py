@@ -20,6 +20,7 @@ from craton.tomography.config.prior import PriorConfig, check_grid, prior_from_d
 from craton.tomography.config.tables import (
     AssemblyConfig,
     BasisConfig,
+    CorrectionsConfig,
     DataConfig,
     EarthConfig,
     EventsConfig,
@@ -57,6 +58,7 @@ class Config(Configuration):
     data: DataConfig
     synthetics: SyntheticsConfig
     target: TargetConfig | None
+    corrections: CorrectionsConfig
     prior: PriorConfig
     inversion: InversionConfig
     assembly: AssemblyConfig
@@ -301,6 +303,7 @@ class TheorySettings:
     data: DataConfig
     theory: TheoryConfig
     assembly: AssemblyConfig
+    corrections: CorrectionsConfig
 
 
 def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:
@@ -313,4 +316,6 @@ def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:
     def table(name: str) -> Any:
         return read_table(TABLES[name], name, raw.get(name, {}), where, Path.cwd())
 
-    return TheorySettings(table("earth"), table("modes"), table("data"), table("theory"), table("assembly"))
+    return TheorySettings(
+        table("earth"), table("modes"), table("data"), table("theory"), table("assembly"), table("corrections")
+    )

@@ -209,6 +209,27 @@ class SyntheticsConfig:
 
 
 @dataclass(frozen=True)
+class CorrectionsConfig:
+    """Unknowns of earthquakes and stations beside the model, each by the standard deviation that the prior gives it; 0: none."""
+
+    origin_time_s: float = setting(
+        0.0, none_or(0.01, 100, "s"), "s; by how much each earthquake came later than its catalogue has it"
+    )
+    centroid_km: float = setting(
+        0.0, none_or(0.1, 500, "km"), "km; how far its centroid lies to the north, to the east and further down"
+    )
+    moment_tensor: float = setting(
+        0.0,
+        none_or(1e-3, 10, "of the moment"),
+        "parts of its scalar moment, by which its tensor differs in each of five directions without a change of volume",
+    )
+    station_time_s: float = setting(0.0, none_or(0.01, 100, "s"), "s; by how much all waves come later to a station")
+    station_gain: float = setting(
+        0.0, none_or(1e-3, 3, "of the amplitude"), "relative error of a station's amplitudes, as a natural logarithm"
+    )
+
+
+@dataclass(frozen=True)
 class TargetConfig:
     """The Earth that synthetic data are made from: the sum of a checkerboard, a cylinder of slow (or fast) rock, a random Earth."""
 
@@ -241,6 +262,28 @@ class TargetConfig:
         choice("", "pava", "nact"),
         'that the data are made by; "" is that of [theory], and then the inversion has no error of theory',
     )
+    wrong_origin_time_s: float = setting(
+        0.0,
+        none_or(0.01, 100, "s"),
+        "s; standard deviation of random errors of the catalogue that the inversion is given",
+    )
+    wrong_centroid_km: float = setting(0.0, none_or(0.1, 500, "km"), "km; the same of centroids, in each direction")
+    wrong_moment_tensor: float = setting(
+        0.0, none_or(1e-3, 10, "of the moment"), "the same of moment tensors, as in [corrections]"
+    )
+    wrong_station_time_s: float = setting(0.0, none_or(0.01, 100, "s"), "s; the same of the times at stations")
+    wrong_station_gain: float = setting(0.0, none_or(1e-3, 3, "of the amplitude"), "the same of amplitudes there")
+
+    @property
+    def errors(self) -> CorrectionsConfig:
+        """What is wrong with the earthquakes and stations that the inversion is given."""
+        return CorrectionsConfig(
+            self.wrong_origin_time_s,
+            self.wrong_centroid_km,
+            self.wrong_moment_tensor,
+            self.wrong_station_time_s,
+            self.wrong_station_gain,
+        )
 
 
 @dataclass(frozen=True)

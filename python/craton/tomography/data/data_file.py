@@ -99,7 +99,7 @@ def load_observations(
         ) from problem
     check_attributes(attributes, file_name)
     check_lengths(found, len(observed), file_name)
-    labels = {name: tuple(found[f"paths/{name}"]) for name in LABELS if f"paths/{name}" in found}
+    labels: dict[str, Any] = {name: tuple(found[f"paths/{name}"]) for name in LABELS if f"paths/{name}" in found}
     table = PathTable(
         events, stations,
         rows_of(found["paths/event"], events.name, "event", file_name),

@@ -52,6 +52,8 @@ class PathTable:
     """minor (the short way) or major; left out: minor"""
     phase: tuple[str, ...] = ()
     """what the window is to hold, such as fundamental; left out: nothing is said"""
+    gain: f64 | None = None
+    """that the station has, of each path; None: 1"""
 
     def __post_init__(self) -> None:
         for name, usual in LABELS.items():
@@ -69,7 +71,7 @@ class PathTable:
         labels: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in chosen) for name in LABELS}
         return dataclasses.replace(
             self, event=self.event[chosen], station=self.station[chosen], t_first_s=self.t_first_s[chosen],
-            samples=self.samples[chosen], **labels,
+            samples=self.samples[chosen], gain=None if self.gain is None else self.gain[chosen], **labels,
         )  # fmt: skip
 
     @property
@@ -108,7 +110,7 @@ class PathTable:
                 forward, events.latitude_deg, events.longitude_deg, 1e3 * events.depth_km,
                 np.ascontiguousarray(events.moment_tensor_Nm), events.half_duration_s, stations.latitude_deg,
                 stations.longitude_deg, self.event, self.station, self.t_first_s, self.sample_interval_s, self.samples,
-                list(self.arc), list(self.component),
+                list(self.arc), list(self.component), self.gain,
             )  # fmt: skip
         except UserError as problem:
             named = re.sub(

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
 from craton.runs.words import counted
+from craton.tomography.data.corrected_catalogues import summarised, write_tables
+from craton.tomography.data.corrections import Corrections, true_corrections
 from craton.tomography.data.redundancy import redundancy
 from craton.tomography.folder import IterationRecord, Judgement, RunRecord, TheoryCheck
 from craton.tomography.inversion.assembly import Assembly
@@ -43,6 +45,7 @@ from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import misfit
 
 if TYPE_CHECKING:
+    from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
     from craton.tomography.model.fields import Fields
     from craton.tomography.outside.solver import OutsideSynthetics
@@ -62,9 +65,10 @@ class Inversion:
         self.basis, self.prior, self.theory, self.panels = found.basis, found.prior, found.theory, found.panels
         self.observations, self.target, self.state = found.observations, found.target, found.state
         self.spheroidal, self.start, self.earth = found.spheroidal, found.start, found.earth
+        self.corrections = found.corrections
         self.outside = None if run.config.synthetics.kind == "modes" else self.outside_synthetics()
         self.synthetics: Synthetics = self.outside or self.theory
-        self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, self.basis.size)
+        self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, len(self.prior.mean))
         self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics)
         self.schedule = Schedule(run.config, self.observations)
         within_km = run.config.data.redundancy_km
@@ -85,7 +89,7 @@ class Inversion:
         def fields(model: f64, label: str) -> Fields:
             from craton.tomography.model.fields import fields_of
 
-            return fields_of(self.basis, model, label, files.record, run.place.record)
+            return fields_of(self.basis, model[: self.basis.size], label, files.record, run.place.record)
 
         return OutsideSynthetics(
             run.config,
@@ -96,6 +100,7 @@ class Inversion:
             run.say,
             run.enter_outside,
             run.await_outside,
+            lambda model: self.corrections.applied(model[self.basis.size :]),
         )
 
     @property
@@ -184,6 +189,8 @@ class Inversion:
         data = self.observations
         of_run = {"prior_mean": self.prior.mean, "samples": data.counted_samples, **data.emphasis.stored()}
         of_run |= splines_of(self.basis)
+        if self.corrections.size:
+            of_run["corrections_precision"] = self.corrections.precision
         self.files.save_hessian(self.assembly.hessian, self.at[1], model, self.at[0], of_run)
 
     def keep_hessian(self, wanted: int) -> None:
@@ -235,13 +242,26 @@ class Inversion:
         self.record.judgement = found
         run.say(found.text)
         if (target := self.target) is not None:
-            recovered = on_root(run.comm, lambda: coverage_correlation(self.basis, state.latest, target, coverage))
+            recovered = on_root(run.comm, lambda: coverage_correlation(self.basis, self.structure, target, coverage))
             self.record.correlation = recovered
             run.say(about_recovery(recovered))
+        if self.corrections.size:
+            self.tell_of_corrections()
         if at_the_end is not None:
             at_the_end(self)
         self.record.finished = True
         self.files.save(state, self.basis, self.target, {**more, "coverage": coverage})
+
+    def tell_of_corrections(self) -> None:
+        """What was found of earthquakes and stations: in the record, and as tables."""
+        run, values, found, errors = self.run, self.state.latest[self.basis.size :], self.corrections, None
+        if self.target is not None and run.config.target is not None:
+            errors = Corrections(found.table, run.config.target.errors)
+        true = None if errors is None else true_corrections(errors, run.config.run.seed)
+        self.record.corrections = summarised(found, values, errors, true)
+        on_root(run.comm, lambda: write_tables(found, values, run.place.earthquakes, run.place.stations))
+        for entry in self.record.corrections:
+            run.say(entry.sentence)
 
     def checked_theory(self, predicted: f64) -> TheoryCheck | None:
         """What a richer theory adds; None where g is not of the run's own theory. predicted: g of the last model."""
@@ -252,14 +272,24 @@ class Inversion:
 
         with run.phases("theory"):
             return check_theory(
-                self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.observations, self.state.latest,
+                self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.corrected_observations(), self.structure,
                 predicted, config.theory.check_windows, config.run.seed, run.comm, run.threads, run.say,
             )  # fmt: skip
+
+    @property
+    def structure(self) -> f64:
+        """The coefficients of the latest model, without its corrections."""
+        return np.ascontiguousarray(self.state.latest[: self.basis.size])
+
+    def corrected_observations(self) -> Observations:
+        """The data, between earthquakes and stations as the latest model has them."""
+        table = self.corrections.applied(self.state.latest[self.basis.size :])
+        return replace(self.observations, paths=table)
 
     def judgement(self, predicted: f64, theory: TheoryCheck | None) -> Judgement:
         """What the end is worth. predicted: g of the last model. Not collective."""
         chi_prior, half_s = self.state.iterations[-1].chi_prior, self.schedule.half_period_s(0.0)
-        return judge(self.observations, predicted, chi_prior, self.basis.size, half_s, theory)
+        return judge(self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory)
 
     # ---------------------------------------------------------------------------------------------- table and record
 

@@ -21,6 +21,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.tomography.data.corrections import Corrections
 from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 
 if TYPE_CHECKING:
@@ -134,16 +135,29 @@ class ModeTheory:
         world: World,
         comm: MPI.Comm,
         settings: AssemblyConfig,
+        corrections: Corrections | None = None,
     ) -> None:
+        """corrections: unknowns of the observations' earthquakes and stations, behind the model's; None: none."""
         self.problem, self.observations, self.settings = problem, observations, settings
+        self.corrections = corrections or Corrections(observations.paths)
         self.paths = observations.paths.path_set(problem)
+        """As the catalogues have them, or with the corrections of the last model."""
+        self._at = np.zeros(self.corrections.size)
         self._world, self._comm = world, comm
         self._last: tuple[f64, f64] | None = None
+
+    def structure_of(self, model: f64) -> f64:
+        """The coefficients of a model without its corrections, which the paths have from now on."""
+        structure, values = np.split(model, [self.problem.basis.size])
+        if not np.array_equal(values, self._at):
+            self.paths, self._at = self.corrections.applied(values).path_set(self.problem), values.copy()
+        return np.ascontiguousarray(structure)
 
     def seismograms(self, model: f64) -> f64:
         """As Synthetics says. Those of the last model are kept."""
         if self._last is None or not np.array_equal(self._last[0], model):
-            self._last = model.copy(), predict(self.problem, self.paths, model, self._comm, self.settings.threads)
+            structure = self.structure_of(model)
+            self._last = model.copy(), predict(self.problem, self.paths, structure, self._comm, self.settings.threads)
         return self._last[1]
 
     def chi_data(self, model: f64) -> float:
@@ -164,16 +178,18 @@ class ModeTheory:
         quanta: Quanta = ROUNDED,
     ) -> dict[str, Any]:
         """As Panels says. With quanta no panel is compressed."""
-        data, settings = self.observations, self.settings
+        data, settings, structure = self.observations, self.settings, self.structure_of(model)
         return _craton.assemble(
-            self._world, self.problem, self.paths, observed, data.emphasis.sigma(data.sigma), model, hessian, gradient,
+            self._world, self.problem, self.paths, observed, data.emphasis.sigma(data.sigma), structure, hessian, gradient,
             settings.threads, settings.subset, told, data.correlation, saved, pause_after_s,
             0.0 if quanta.hessian else settings.compress, data.emphasis.taps(data.paths.sample_interval_s), quanta.pair,
+            self.corrections.derivatives(self.paths),
         )  # fmt: skip
 
     def quanta(self, model: f64, chi_data: float) -> Quanta:
         """As Panels says."""
-        return quanta_for(self.problem, self.paths, self.observations, model, chi_data)
+        structure = self.structure_of(model)
+        return quanta_for(self.problem, self.paths, self.observations, structure, chi_data)
 
     def coverage(self, basis: ModelBasis) -> f64:
         """As Panels says."""

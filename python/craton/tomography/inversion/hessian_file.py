@@ -59,8 +59,12 @@ def read_system(file_name: pathlib.Path, precision: str = "refined") -> dict[str
     if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
         raise wrong(f"radial_knots_m = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
     size = (10 * 4 ** (int(stored["lateral_level"]) - 1) + 2) * len(knots) * int(stored.get("parameters", 1))
+    stored.setdefault("corrections_precision", np.empty(0))
+    stored["corrections_precision"] = precision_of = checked_numbers(stored, "corrections_precision", None, wrong)
+    if np.any(precision_of <= 0.0):
+        raise wrong(f"corrections_precision has {precision_of.min()}", "numbers above 0")
     for name in ("gradient", "model", "prior_mean"):
-        stored[name] = checked_numbers(stored, name, size, wrong)
+        stored[name] = checked_numbers(stored, name, size + len(precision_of), wrong)
     stored["radial_knots_m"] = knots
     stored["inversion"] = inversion_settings(stored.get("config", "{}"), wrong)
     if not plain_number(stored.get("chi_data", 0.0), 0.0) or not plain_number(stored.get("samples", 1), 1):
@@ -68,6 +72,7 @@ def read_system(file_name: pathlib.Path, precision: str = "refined") -> dict[str
             f"chi_data = {stored.get('chi_data')!r}, samples = {stored.get('samples')!r}",
             "a misfit and a number of samples",
         )
+    size += len(precision_of)
     if stored["packed_block"] is not None and not 1 <= stored["packed_block"] <= size:
         raise wrong(f"hessian is in blocks of {stored['packed_block']}", f"a whole number from 1 to {size}")
     return stored

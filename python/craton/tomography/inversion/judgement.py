@@ -36,6 +36,7 @@ SKIPPED_CORRELATION = 0.7
 OUTLIER = 2.0
 """An earthquake or station is an outlier where its misfit per sample is so many times the whole one, and above this itself."""
 MOST_NAMED = 3
+UNKNOWNS = {"earthquake": "origin times, centroids and moment tensors", "station": "times and gains of stations"}
 
 
 def judge(
@@ -104,7 +105,10 @@ def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
             )
             more = f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
             fits = "fits" if len(worst) == 1 else "fit"
-            lines.append(f"{counted(len(worst), kind)} {fits} much worse than the others, by 2 chi/N: {named}{more}")
+            lines.append(
+                f"{counted(len(worst), kind)} {fits} much worse than the others, by 2 chi/N: {named}{more}. [corrections] makes "
+                f"{UNKNOWNS[kind]} unknowns"
+            )
     return lines
 
 

@@ -59,6 +59,8 @@ class State:
     data_norm: float = 1.0
     period_s: float = 0.0
     """The next iteration fits periods beyond this one; 0: all."""
+    corrections: int = 0
+    """Unknowns of earthquakes and stations, the last ones of every model."""
 
     @property
     def latest(self) -> f64:
@@ -189,9 +191,9 @@ class RunFiles:
     def state(self, basis: ModelBasis) -> State | None:
         """The models of a run that is resumed; None where it has none yet."""
         found = self._left(read_state)
-        if found is not None and any(len(model) != basis.size for model in found.models):
+        if found is not None and any(len(model) - found.corrections != basis.size for model in found.models):
             raise UserError(
-                f"{self.run.place.model}: models of {len(found.latest)} parameters; allowed: {basis.size}, as "
+                f"{self.run.place.model}: models of {len(found.latest) - found.corrections} parameters; allowed: {basis.size}, as "
                 "the configuration of its run says"
             )
         return found
@@ -224,7 +226,7 @@ class RunFiles:
             for name, values in run.phases.of_all_ranks(run.comm).items():
                 setattr(record, name, values)
             content: dict[str, Any] = {
-                "models": np.stack(state.models),
+                **of_models(state),
                 **splines_of(basis),
                 "prior_weights": state.prior_weights,
                 "iterations": json.dumps([asdict(entry) for entry in state.iterations]),
@@ -268,6 +270,12 @@ class RunFiles:
         run.progress.file = None
 
 
+def of_models(state: State) -> dict[str, f64]:
+    """All models as model.h5 has them: coefficients of the structure, and corrections where there are some."""
+    models, beside = np.split(np.stack(state.models), [len(state.latest) - state.corrections], axis=1)
+    return {"models": models, **({"corrections": beside} if state.corrections else {})}
+
+
 def write_step(place: RunFolder, found: FoundStep, linearised_at: int) -> None:
     """Writes step.h5. Not collective."""
     content: dict[str, Any] = {
@@ -309,10 +317,13 @@ def read_state(place: RunFolder) -> State | None:
         return None
     stored = read_hdf5(place.model)
     with complete(place.model):
+        models = stored["models"]
+        beside = np.asarray(stored.get("corrections", np.empty((len(models), 0))))
         return State(
-            [np.ascontiguousarray(model) for model in stored["models"]],
+            [np.ascontiguousarray(model) for model in np.hstack([models, beside])],
             np.ascontiguousarray(stored["prior_weights"]),
             [IterationRecord(**entry) for entry in json.loads(stored["iterations"])],
             float(stored["data_norm"]),
             float(stored.get("period_s", 0.0)),
+            beside.shape[1],
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton.runs.agreement import on_root
+from craton.tomography.data.corrections import Corrections, about_unknowns, true_corrections
 from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, predict
@@ -19,7 +20,7 @@ from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import finer_basis, make_target, projected
 from craton.tomography.prior.draw import drawn_model
-from craton.tomography.prior.make import make_prior
+from craton.tomography.prior.make import make_prior, with_corrections
 from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
@@ -54,6 +55,8 @@ class Prepared:
     """Of a starting model from a file."""
     earth: str
     """The reference Earth's name."""
+    corrections: Corrections
+    """Unknowns of earthquakes and stations."""
 
 
 def prepare(run: RunContext, files: RunFiles) -> Prepared:
@@ -82,12 +85,12 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
             mean,
             alone=config.inversion.reproducible,
         )
-        state = state or State([first], prior_weights_of(prior, first))
+        weights = prior_weights_of(prior, first)
     tell_of_model(run, len(modes), None if spheroidal is None else len(spheroidal), basis)
     if start is not None:
         run.say(start.text)
     with run.phases("data"):
-        run.enter("data", len(state.models))
+        run.enter("data", 1 if state is None else len(state.models))
         source, target, there = None, files.target(), files.data()
         if config.data.kind == "synthetic" and (there is None or target is None):
             source, true_model = true_earth(run, basis)
@@ -99,14 +102,22 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         else:
             observations = synthetic_data(run, problem, spheroidal, source, true_model)
     with run.phases("paths"):
-        theory = panels = ModeTheory(problem, observations, run.world, run.comm, config.assembly)
+        corrections = Corrections(observations.paths, config.corrections)
+        prior = with_corrections(prior, corrections.precision)
+        none = np.zeros(corrections.size)
+        state = state or State([np.concatenate([first, none])], np.concatenate([weights, none]), corrections=len(none))
+        theory = panels = ModeTheory(problem, observations, run.world, run.comm, config.assembly, corrections)
         if derivatives is not problem:
-            panels = ModeTheory(derivatives, observations, run.world, run.comm, config.assembly)
+            panels = ModeTheory(derivatives, observations, run.world, run.comm, config.assembly, corrections)
     if there is None:
         with run.phases("save"):
             files.save_data(observations)
     tell_of_data(run, observations, target)
-    return Prepared(basis, prior, observations, theory, panels, target, state, spheroidal, start, earth.name)
+    if corrections.size:
+        run.say(about_unknowns(corrections))
+    return Prepared(
+        basis, prior, observations, theory, panels, target, state, spheroidal, start, earth.name, corrections
+    )
 
 
 def first_model(
@@ -165,7 +176,9 @@ def synthetic_data(
     theory = config.target.theory or config.theory.kind
     if config.target.finer or theory != config.theory.kind:
         problem = _craton.ForwardProblem(problem.modes, source, config.data.filter_periods_s, theory, spheroidal)
-    traces = predict(problem, table.path_set(problem), model, run.comm, run.threads)
+    errors = Corrections(table, config.target.errors)
+    wrong = errors.applied(true_corrections(errors, config.run.seed))
+    traces = predict(problem, wrong.path_set(problem), model, run.comm, run.threads)
     return synthetic_observations(config, table, traces)
 
 

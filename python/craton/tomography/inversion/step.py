@@ -79,7 +79,7 @@ class StepSearch:
         limit = self.run.config.inversion.step_percent / 100.0
         if not limit:
             return 1.0
-        largest = largest_at_knots(self.basis, step.model)
+        largest = largest_at_knots(self.basis, step.model[: self.basis.size])
         if largest <= limit:
             return 1.0
         self.run.say(

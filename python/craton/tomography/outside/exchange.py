@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.runs.files import read_hdf5, replaced, write_hdf5, write_text
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.model.export import export, write_csv
 from craton.tomography.model.fields import Fields
@@ -70,7 +69,10 @@ class ExchangeFolder:
         return (self.path / "g.h5").is_file()
 
     def write(self, model: f64, fields: Fields, table: PathTable, grid: tuple[float, float]) -> None:
-        """Everything for the solver. grid: steps in degrees and km. UserError where the disk is full."""
+        """Everything for the solver. grid: steps in degrees and km. UserError where the disk is full.
+
+        model: all unknowns, by which a resumed run knows the folder. table: with its corrections.
+        """
         for folder in (self.path, self.path / "sources", self.path / "done", self.seismograms):
             folder.mkdir(parents=True, exist_ok=True)
         for name in ("model.nc", "model.csv"):
@@ -192,7 +194,6 @@ def write_windows(file: Path, table: PathTable) -> None:
     write_csv(file, ("event", "station", "component", "first_s", "last_s"), columns)
 
 
-def last_window_s(observations: Observations) -> float:
+def last_window_s(table: PathTable) -> float:
     """The end of the last window, s after the centroid time."""
-    table = observations.paths
     return float(np.max(table.t_first_s + (table.samples - 1) * table.sample_interval_s))

@@ -15,17 +15,19 @@ from craton.tomography.waveforms.synthetics import FolderSynthetics, predicted
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
-    from craton.tomography.data.observations import Observations
+    from craton.tomography.data.paths import PathTable
 
 f64 = NDArray[np.float64]
 
 
-def read_windows(folder: ExchangeFolder, observations: Observations, config: Config) -> f64:
+def read_windows(folder: ExchangeFolder, table: PathTable, config: Config) -> f64:
     """G of all windows, one after the other, in metres, in the band and at the times of the data. Not collective.
+
+    table: the windows, with their corrections.
 
     UserError names the first file that cannot be used, or the first window that none holds.
     """
-    table, data, settings = observations.paths, config.data, config.synthetics
+    data, settings = config.data, config.synthetics
     as_data = WaveformConfig.build({}, config.path)
     processing = replace(
         as_data.processing,
@@ -35,7 +37,7 @@ def read_windows(folder: ExchangeFolder, observations: Observations, config: Con
     )
     pattern = str((folder.seismograms / "{event}").absolute())
     source = replace(as_data.synthetics, kind="folder", folder=pattern, convolve=settings.convolve)
-    samples = round(last_window_s(observations) / table.sample_interval_s) + 1
+    samples = int(np.ceil(last_window_s(table) / table.sample_interval_s - 1e-9)) + 1
     files = FolderSynthetics(
         replace(as_data, processing=processing, synthetics=source, path=Path(config.path)),
         table.events,

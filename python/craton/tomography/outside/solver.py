@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from craton.tomography.config.load import Config
     from craton.tomography.data.observations import Observations
+    from craton.tomography.data.paths import PathTable
     from craton.tomography.model.fields import Fields
 
 f64 = NDArray[np.float64]
@@ -75,13 +76,16 @@ class OutsideSynthetics:
         say: Callable[[str], None],
         enter: Callable[[], None],
         wait: Callable[[str], NoReturn],
+        paths_at: Callable[[f64], PathTable] | None = None,
     ) -> None:
         """place: the folder of folders. fields: of a model, with a label. enter: begins the phase, collectively.
 
-        wait: ends the run, collectively, and says for what. UserError for names and windows that no file can have.
+        wait: ends the run, collectively, and says for what. paths_at: the windows with the corrections of a model; None: as they
+        are. UserError for names and windows that no file can have.
         """
         self.config, self.settings, self.comm, self.place = config, config.synthetics, comm, place
         self.observations, self.fields, self.say, self.enter, self.wait = observations, fields, say, enter, wait
+        self.paths_at = paths_at or (lambda _: observations.paths)
         check_names(observations.paths)
         check_times(observations.paths)
 
@@ -115,7 +119,7 @@ class OutsideSynthetics:
         elif missing := self._missing(folder):
             return missing, None
         try:
-            g = self._read(folder)
+            g = self._read(folder, model)
         except UserError as problem:
             self._unmark(folder, str(problem))
             raise
@@ -153,7 +157,7 @@ class OutsideSynthetics:
         fields = self.fields(model, f"model {folder.path.name}")
         usual = usual_grid(fields.basis)
         grid = self.settings.step_deg or usual[0], self.settings.depth_step_km or usual[1]
-        folder.write(model, fields, self.observations.paths, grid)
+        folder.write(model, fields, self.paths_at(model), grid)
 
     def _missing(self, folder: ExchangeFolder) -> str:
         """What a run without a command waits for, in words; "" where every earthquake has files."""
@@ -162,7 +166,7 @@ class OutsideSynthetics:
         empty = [name for name in names if not any((folder.seismograms / name).glob("*"))]
         if not empty:
             return ""
-        until_s = last_window_s(self.observations) + 2.0 * self.config.data.filter_periods_s[0]
+        until_s = last_window_s(self.observations.paths) + 2.0 * self.config.data.filter_periods_s[0]
         named = ", ".join(empty[:3]) + (", ..." if len(empty) > 3 else "")
         return (
             f"awaiting seismograms of {counted(len(empty), 'earthquake')} of {len(names)} ({named}) at "
@@ -214,6 +218,6 @@ class OutsideSynthetics:
             folder.done(name).touch()
         return ""
 
-    def _read(self, folder: ExchangeFolder) -> f64:
+    def _read(self, folder: ExchangeFolder, model: f64) -> f64:
         """All windows, from whatever files the solver has left. UserError names the first that is not right."""
-        return read_windows(folder, self.observations, self.config)
+        return read_windows(folder, self.paths_at(model), self.config)

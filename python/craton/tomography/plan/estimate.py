@@ -134,6 +134,8 @@ class Estimate:
         """Panels, products and updates of one assembly, of one thread that does all."""
         machine, work = self.machine, self.work
         per_term = machine.panel_ns_per_term + machine.panel_ns_per_radial_term * work.radial
+        more = machine.seismogram_ns_per_term if work.coupled else machine.panel_ns_per_radial_term
+        per_term += more * work.corrections_sums
         panel_s = 1e-9 * (per_term * work.sample_modes + machine.panel_ns_per_element * work.elements_of_panels)
         update_s = 1e-9 * machine.update_ns_per_element * work.elements_of_products * (1.0 + self.away)
         return panel_s, 1e-9 * work.product_flop / machine.product_gflops, update_s

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
 from craton.tomography.config.load import Config, hessian_block
+from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
 from craton.tomography.inversion.forward import forward_problems
@@ -85,6 +86,13 @@ class Work:
     prior_kind: str
     prior_dealt: bool
     """Its lateral part is dealt over all ranks."""
+    corrections: int
+    """Unknowns of earthquakes and stations."""
+    corrections_touched: int
+    """Those of a path."""
+    corrections_sums: int
+    """Sums over modes that their derivatives take, of which a seismogram is one: columns beside the radial splines' of path
+    averages, whole seismograms of coupled modes."""
     touched: float
     """Mean n."""
     updates: float
@@ -103,7 +111,7 @@ class Work:
     @property
     def unknowns(self) -> int:
         """Parameters of the model."""
-        return self.lateral * self.radial * self.parameters
+        return self.lateral * self.radial * self.parameters + self.corrections
 
     @property
     def sample_modes(self) -> float:
@@ -167,12 +175,19 @@ def numerical_rank(window_s: f64, band_hz: float, compress: float) -> f64:
 
 
 def products_of(
-    table: PathTable, paths: PathSet, forward: ForwardProblem, coupled: bool, rows: f64, element_bytes: int
+    table: PathTable,
+    paths: PathSet,
+    forward: ForwardProblem,
+    coupled: bool,
+    rows: f64,
+    element_bytes: int,
+    corrections: int = 0,
 ) -> Products:
-    """The updates of some paths. rows: those of each path's panel that are multiplied."""
+    """The updates of some paths. rows: those of each path's panel that are multiplied. corrections: that a path touches."""
     basis = forward.basis
     columns = basis.n_radial * basis.parameters
-    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
+    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns + corrections
+    columns += corrections
     k, stack = table.samples.astype(float), stacks_of(table)
     first = np.unique(stack, return_index=True)[1]
     touched, k_of = n[first], np.asarray(np.bincount(stack, weights=k), float)
@@ -230,7 +245,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     settings = config.inversion
     element_bytes = 4 if settings.precision == "float32" else 8
     rows = rows_after_compression(counted, n, config) if coupled else counted.samples.astype(float)
-    products = products_of(counted, paths, forward, coupled, rows, element_bytes)
+    corrections = Corrections(table, config.corrections)
+    touched = sum(len(kind.labels) for kind in corrections.kinds)
+    products = products_of(counted, paths, forward, coupled, rows, element_bytes, touched)
     richer_bytes = coupling_bytes(columns, [modes_within(config.data.filter_periods_s, each) for each in types])
     has_richer = config.theory.kind in RICHER and config.synthetics.kind == "modes" and richer_bytes <= MOST_BYTES
     checked = min(config.theory.check_windows, len(table)) if has_richer else 0
@@ -245,7 +262,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         lateral=basis.n_lateral,
         radial=basis.n_radial,
         parameters=basis.parameters,
-        block=hessian_block(settings.block, basis.size),
+        block=hessian_block(settings.block, basis.size + corrections.size),
         element_bytes=element_bytes,
         solve_bytes=8 if "float64" in (settings.solve_precision, settings.precision * settings.in_place) else 4,
         refined=settings.solve_precision == "refined" and not (settings.in_place and element_bytes == 8),
@@ -270,7 +287,10 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         prior_dealt=config.prior.kind == "gaussian"
         and is_dealt(basis.n_lateral, settings.reproducible)
         and one_length(basis, config.prior),
-        touched=float(n.mean()),
+        corrections=corrections.size,
+        corrections_touched=touched,
+        corrections_sums=sums_of(corrections),
+        touched=float(n.mean()) + touched,
         updates=scale * len(products.touched),
         rows=scale * float(np.sum(products.rows)),
         elements_of_panels=scale * products.panel_elements,
@@ -281,6 +301,13 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     return work, Geometry(
         forward, synthetics, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s
     )
+
+
+def sums_of(corrections: Corrections) -> int:
+    """Sums over modes that the derivatives of a window by its earthquake and station take (corrections.cpp)."""
+    names = {kind.name for kind in corrections.kinds}
+    timed = bool(names & {"origin_time_s", "station_time_s"})
+    return 2 * timed + 6 * ("centroid_km" in names) + 5 * ("moment_tensor" in names)
 
 
 def path_table(config: Config, comm: MPI.Comm) -> PathTable:

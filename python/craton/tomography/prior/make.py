@@ -14,10 +14,12 @@ from craton import SymmetricMatrix
 from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.prior.distributed import DistributedLateral, distributed_lateral
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_dense import dense_matern_prior
+from craton.tomography.prior.parts import Independent
 from craton.tomography.prior.prior import AnyPrior, Prior
 
 f64 = NDArray[np.float64]
@@ -44,6 +46,15 @@ def make_prior(
     if config.kind == "matern":
         return MaternPrior(basis, config, world, comm, console, threads, mean)
     return around(gaussian_of(basis, config, world, comm, alone), mean)
+
+
+def with_corrections(prior: AnyPrior, precision: f64) -> AnyPrior:
+    """The same prior with further unknowns behind its own, expected to be 0. precision: diagonal of their C_m^-1."""
+    if not len(precision):
+        return prior
+    return prior.with_corrections(
+        Independent(ParameterBlock("corrections", len(prior.mean), len(precision), 1), precision)
+    )
 
 
 def gaussian_of(basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, alone: bool = False) -> Prior:

@@ -20,6 +20,7 @@ preconditioned by C_m alone need thousands, because the data outweigh the prior 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -32,10 +33,11 @@ from craton._craton import ModelBasis, World
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.model.parameters import only_block
+from craton.tomography.model.parameters import ParameterBlock, only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
 from craton.tomography.prior.normal_equations import NormalEquations
+from craton.tomography.prior.parts import Independent
 from craton.tomography.prior.prior import Step
 
 f64 = NDArray[np.float64]
@@ -68,7 +70,10 @@ class MaternPrior:
         console: where rank 0 says what grid this takes and how far a solution is, None for nowhere.
         """
         self._comm, self._console, self._config = comm, console if comm.rank == 0 else None, config
-        self.blocks, self.mean = (only_block(basis),), np.zeros(basis.size) if mean is None else mean
+        self.blocks: tuple[ParameterBlock, ...] = (only_block(basis),)
+        self.mean = np.zeros(basis.size) if mean is None else mean
+        self._splines_size = basis.size
+        self._corrections: Independent | None = None
         self.steps = []
         knots_m, self._splines = np.asarray(basis.radial_knots_m), KnotSplines(basis)
         self.field = MaternField(world, comm, self._splines.points_km, config.one_length_km, config.cells, threads)
@@ -80,6 +85,13 @@ class MaternPrior:
             f"{self.field.cell_km:.0f} km, which carries {100 * carried:.0f}% of the variance"
         )
 
+    def with_corrections(self, part: Independent) -> MaternPrior:
+        """The same prior, and the part's unknowns behind its own."""
+        found = copy.copy(self)
+        found._corrections, found.blocks = part, (*self.blocks, part.block)
+        found.mean = np.concatenate([self.mean, np.zeros(part.block.size)])
+        return found
+
     def _say(self, text: str) -> None:
         if self._console is not None:
             self._console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -88,7 +100,11 @@ class MaternPrior:
 
     def covariance_times(self, weights: f64) -> f64:
         """C_m y."""
-        return self.root_times(*self.root_transposed_times(weights))
+        own, more = np.split(weights, [self._splines_size])
+        structure = self.root_times(*self.root_transposed_times(own))
+        if self._corrections is None:
+            return structure
+        return np.concatenate([structure, self._corrections.covariance_times(more)])
 
     def root_times(self, own_noise: f64, knot_noise: f64) -> f64:
         """L of C_m = L L^T: a draw of the prior, where the arguments are standard normal (see MaternField.root_times)."""
@@ -104,8 +120,8 @@ class MaternPrior:
 
     def step(self, equations: NormalEquations, gradient: f64, model: f64) -> Step:
         """Collective: dm of equation 2."""
-        precision = self.approximation.times
-        solved = equations.factored(self.approximation.add_to, precision).solve
+        precision = self.near_precision_times
+        solved = equations.factored(self.add_near_precision, precision).solve
 
         def apply(vector: f64, weights: f64) -> f64:
             smooth = self.covariance_times(weights)
@@ -117,6 +133,20 @@ class MaternPrior:
             found = gmres(apply, right_hand_side, precision, lambda *state: self._go_on(bar, *state))
         weights = precision(found)
         return Step(self._agreed(self.covariance_times(weights)) - start, weights)
+
+    def near_precision_times(self, vector: f64) -> f64:
+        """P v, near C_m^-1 v."""
+        own, more = np.split(vector, [self._splines_size])
+        structure = self.approximation.times(own)
+        if self._corrections is None:
+            return structure
+        return np.concatenate([structure, self._corrections.precision_times(more)])
+
+    def add_near_precision(self, system: SymmetricMatrix) -> None:
+        """Adds P. Call it on every rank."""
+        self.approximation.add_to(system)
+        if self._corrections is not None:
+            self._corrections.add_to(system, 1.0)
 
     def _go_on(self, bar: ProgressBar, steps: int, residual: float) -> bool:
         """What rank 0 finds: nobody may go on alone. The total shown is what the rate of convergence so far makes likely."""

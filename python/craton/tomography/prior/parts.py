@@ -164,6 +164,31 @@ class Separable(PriorPart):
 
 
 @dataclass(frozen=True)
+class Independent(PriorPart):
+    """C^-1 is diagonal: unknowns that have no place in the Earth."""
+
+    block: ParameterBlock
+    precision: f64
+
+    def _log_determinant(self) -> float:
+        return float(np.sum(np.log(self.precision)))
+
+    def _precision_times(self, table: f64) -> f64:
+        return self.precision[:, None] * table
+
+    def _covariance_times(self, table: f64) -> f64:
+        return table / self.precision[:, None]
+
+    def own_elements(self, part: TrianglePart) -> Iterator[tuple[i64, i64, f64]]:
+        """Zeros, but for the diagonal."""
+        for rows, cols, (a, _), (b, _) in own_columns(part, self.block):
+            yield rows, cols, np.where(a[:, None] == b, self.precision[a][:, None], 0.0)
+
+    def _variance(self, lateral: scipy.sparse.csr_matrix, radial: f64) -> f64:
+        raise NotImplementedError("corrections have no place")
+
+
+@dataclass(frozen=True)
 class Root:
     """G, the symmetric square root of a lateral covariance, by its eigenvectors and eigenvalues."""
 

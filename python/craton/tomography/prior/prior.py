@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from craton import SymmetricMatrix
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.prior.normal_equations import NormalEquations
-from craton.tomography.prior.parts import PriorPart
+from craton.tomography.prior.parts import Independent, PriorPart
 
 f64 = NDArray[np.float64]
 
@@ -39,6 +39,9 @@ class AnyPrior(Protocol):
 
     def step(self, equations: NormalEquations, gradient: f64, model: f64) -> Step:
         """Collective: dm of equation 2."""
+
+    def with_corrections(self, part: Independent) -> AnyPrior:
+        """The same prior, and independent unknowns behind its own, which are expected to be 0."""
 
 
 def misfit(deviation: f64, weights: f64) -> float:
@@ -68,6 +71,11 @@ class Prior:
     def strengthened(self, factor: float) -> Prior:
         """The same prior with all strengths `factor` times as large."""
         return replace(self, scale=self.scale / factor**2)
+
+    def with_corrections(self, part: Independent) -> Prior:
+        """The same prior, and the part's unknowns behind its own."""
+        mean = np.concatenate([self.mean, np.zeros(part.block.size)])
+        return replace(self, parts=(*self.parts, part), mean=mean)
 
     def step(self, equations: NormalEquations, gradient: f64, model: f64) -> Step:
         """Collective: dm of equation 2."""

@@ -12,8 +12,10 @@ from craton.errors import UserError
 from craton.pages.page import Block, Notice, Numbers, Page, how_to_repeat, made_by, render
 from craton.runs.files import write_text
 from craton.runs.words import counted
+from craton.tomography.data.corrections import KINDS
 from craton.tomography.data.noise import QUIETEST_TRACE
 from craton.tomography.folder import RunFolder
+from craton.tomography.report.corrections import corrections_section
 from craton.tomography.report.coverage import coverage_section
 from craton.tomography.report.fits import fits_section
 from craton.tomography.report.kernels import kernel_section
@@ -45,6 +47,7 @@ def page_of(results: Results) -> Page:
         key_numbers(results),
         misfit_section(results),
         *model_sections(results),
+        corrections_section(results),
         posterior_section(results, results.folder),
         *([coverage_section(results), fits_section(results)] if results.finished else []),
         kernel_section(results),
@@ -104,13 +107,15 @@ def statement(results: Results) -> Notice:
         derivatives = f" The inversion's derivatives are from {theory_name(results.theory_of_derivatives)}."
         derivatives += "" if own else " Its seismograms are an outside solver's."
     in_band = " in the filter's band" if "independent_part" in attributes else ""
+    wrong = [kind.text for kind in KINDS if wanted.get(f"wrong_{kind.name}")]
+    spoilt = f" The inversion was given wrong values of: {', '.join(wrong)}." if wrong else ""
     by += " on splines half as far apart as the model's" if wanted.get("finer") else " on the same spline basis"
     text = (
         f"They are seismograms of the input model, computed {by}, plus Gaussian noise{in_band} whose "
         f"standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). A trace weaker than "
         f"{100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. The inversion "
-        f"knows the noise's standard deviation.{derivatives} The earthquakes and stations are real places; the Earth in this "
-        "report is not. What it shows is how well these paths can resolve a known model, not what the mantle looks like."
+        f"knows the noise's standard deviation.{derivatives}{spoilt} The earthquakes and stations are real places; the Earth in "
+        "this report is not. What it shows is how well these paths can resolve a known model, not what the mantle looks like."
     )
     return Notice(text, synthetic)
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import pathlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -22,6 +22,7 @@ from craton.runs.agreement import on_root
 from craton.tomography.config.load import hessian_block, theory_settings
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.tables import AssemblyConfig
+from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.emphasis import Emphasis
 from craton.tomography.data.observations import Observations
@@ -31,6 +32,7 @@ from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
+from craton.tomography.stored.marginal import without_corrections
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class LinearisedProblem:
     """The run's; None where hessian.h5 does not tell."""
     config: dict[str, Any]
     """The run's configuration."""
+    corrections: f64 = field(default_factory=lambda: np.empty(0))
+    """Of earthquakes and stations, at the model: they are integrated out of everything else here (marginal.py)."""
 
     @property
     def parameters(self) -> list[tuple[ParameterBlock, ModelBasis]]:
@@ -94,10 +98,17 @@ def read_problem(
     world = world or World(comm)
     basis = basis_of(there)
     gradient, model, mean = (np.ascontiguousarray(there[name]) for name in ("gradient", "model", "prior_mean"))
+    hessian, values = load_hessian(source, there, len(model), world, comm), model[basis.size :]
+    if len(values):
+        block = hessian_block(there["inversion"]["block"], basis.size)
+        hessian, gradient, change = without_corrections(
+            hessian, gradient, values, there["corrections_precision"], block, world, comm
+        )
+        chi_data = None if chi_data is None else chi_data + change
     return LinearisedProblem(
-        source, basis, world, comm, load_hessian(source, there, basis.size, world, comm), gradient, model, mean, chi_data,
+        source, basis, world, comm, hessian, gradient, model[: basis.size].copy(), mean[: basis.size].copy(), chi_data,
         samples, int(there["linearised_at_iteration"]), float(there["inversion"]["damping"]), run_prior(there),
-        json.loads(there.get("config", "{}")),
+        json.loads(there.get("config", "{}")), values,
     )  # fmt: skip
 
 
@@ -191,7 +202,10 @@ def stored_emphasis(hessian: pathlib.Path) -> Emphasis:
 
 
 def read_data(problem: LinearisedProblem) -> RunData:
-    """Collective: the data.h5 beside a run's hessian.h5, and the theory that the run's configuration names."""
+    """Collective: the data.h5 beside a run's hessian.h5, and the theory that the run's configuration names.
+
+    Earthquakes and stations are as the run's corrections have them at the Hessian's model.
+    """
     file, comm = problem.source.parent / "data.h5", problem.comm
     observations, emphasis = on_root(comm, lambda: (load_observations(file), stored_emphasis(problem.source)))
     observations = dataclasses.replace(observations, emphasis=emphasis)
@@ -199,6 +213,8 @@ def read_data(problem: LinearisedProblem) -> RunData:
     if observations.correlation_s is None and settings.data.correlation_s:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)
         observations = dataclasses.replace(observations, correlation_s=lengths)
+    corrections = Corrections(observations.paths, settings.corrections)
+    observations = dataclasses.replace(observations, paths=corrections.applied(problem.corrections))
     earth = reference_earth(settings.earth)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)

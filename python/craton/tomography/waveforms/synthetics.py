@@ -73,14 +73,35 @@ def predicted(source: SyntheticSource, paths: PathTable) -> f64:
         key = int(paths.event[path]), int(paths.station[path]), paths.component[path]
         if kept[0] != key:
             kept = key, source.trace(*key)
-        first = round(float(paths.t_first_s[path]) / paths.sample_interval_s)
-        window = None if kept[1] is None else kept[1][first : first + int(paths.samples[path])]
+        first, rest = whole_and_rest(float(paths.t_first_s[path]) / paths.sample_interval_s)
+        trace = kept[1] if kept[1] is None or not rest else earlier(kept[1], rest)
+        if trace is not None and first < 0:  # before the source, where nothing has moved
+            trace, first = np.concatenate([np.zeros(-first), trace]), 0
+        window = None if trace is None else trace[first : first + int(paths.samples[path])]
         if window is None or len(window) < paths.samples[path] or not np.all(np.isfinite(window)):
             raise UserError(
                 f"{source.describe()}: no {key[2]} seismogram for {paths.describe(path)} at {paths.t_first_s[path]:g} s and the "
                 f"{paths.samples[path]} samples from there; allowed: a source that has all windows"
             )
-        out[paths.offsets[path] : paths.offsets[path + 1]] = window
+        out[paths.offsets[path] : paths.offsets[path + 1]] = window if paths.gain is None else paths.gain[path] * window
+    return out
+
+
+def whole_and_rest(samples: float) -> tuple[int, float]:
+    """A number of samples as a whole one and what is beyond it, 0 where that is rounding."""
+    nearest = round(samples)
+    if abs(samples - nearest) < 1e-9 * max(1.0, abs(samples)):
+        return nearest, 0.0
+    return int(np.floor(samples)), samples - np.floor(samples)
+
+
+def earlier(trace: f64, samples: float) -> f64:
+    """A trace whose samples are those between, `samples` < 1 further on: of its band, by its spectrum. NaN stays at the end."""
+    end = len(trace) if np.all(np.isfinite(trace)) else int(np.argmax(~np.isfinite(trace)))
+    mirrored = np.concatenate([trace[:end], trace[:end][::-1]])  # no step at either end
+    turned = np.fft.rfft(mirrored) * np.exp(2j * np.pi * samples * np.fft.rfftfreq(2 * end))
+    out = np.full(len(trace), np.nan)
+    out[:end] = np.fft.irfft(turned, 2 * end)[:end]
     return out
 
 

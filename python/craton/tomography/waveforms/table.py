@@ -157,8 +157,10 @@ class WindowTable:
         whole = [(one.event, one.station, one.samples) for one in windows]
         event, station, samples = np.array(whole, np.int64).reshape(-1, 3).T.copy()
         t_first_s = np.array([one.t_first_s for one in windows], np.float64)
-        kinds = [tuple(getattr(one, name) for one in windows) for name in KIND]
-        return PathTable(self.events, self.stations, event, station, t_first_s, samples, self.sample_interval_s, *kinds)
+        labels: dict[str, Any] = {name: tuple(getattr(one, name) for one in windows) for name in KIND}
+        return PathTable(
+            self.events, self.stations, event, station, t_first_s, samples, self.sample_interval_s, **labels
+        )
 
 
 def _quality(windows: Sequence[Window]) -> dict[str, f64]:

@@ -1,5 +1,6 @@
 """Synthetic seismograms from outside: what another solver has written comes back in the band, on the inversion's times."""
 
+import dataclasses
 import functools
 import sys
 from pathlib import Path
@@ -285,3 +286,32 @@ def shared_database():
     if not folder.is_dir():
         pytest.skip(f"the database of Green's functions is not at {folder} (set CRATON_SHARED)")
     return folder
+
+
+class Wavelet:
+    """A source of one smooth pulse, known at any time."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def at(self, time_s):
+        return np.exp(-(((time_s - 400.0) / 60.0) ** 2)) * np.cos(time_s / 20.0)
+
+    def describe(self):
+        return "a wavelet"
+
+    def trace(self, event, station, component):
+        return self.at(10.0 * np.arange(self.samples))
+
+
+def test_windows_between_samples():
+    """Times that corrections have moved, also to before the source, and gains."""
+    first_s, count = np.array([200.0, 203.7, 296.2, -13.0]), np.array([30, 30, 20, 40])
+    gain = np.array([1.0, 2.0, 0.5, 3.0])
+    table = PathTable(EVENTS, STATIONS, np.zeros(4, int), np.zeros(4, int), first_s, count, 10.0, gain=gain)
+    source = Wavelet(100)
+    found = np.split(predicted(source, table), table.offsets[1:-1])
+    for window, begin_s, factor in zip(found, first_s, gain, strict=True):
+        np.testing.assert_allclose(window, factor * source.at(begin_s + 10.0 * np.arange(len(window))), atol=1e-6)
+    with pytest.raises(UserError, match=r"at 203.7 s and the 90 samples"):
+        predicted(source, dataclasses.replace(table, samples=np.array([30, 90, 20, 40])))

@@ -108,6 +108,37 @@ void mode_sum_sensitivity(const oscillations& modes, std::span<const double> ker
     }
 }
 
+void mode_sum_columns(const oscillations& modes, std::span<const double> cosines, std::span<const double> sines,
+                      std::span<double> out, std::span<double> scratch) {
+    const std::size_t count = modes.omega_rad_s.size();
+    const auto even = static_cast<std::int64_t>(cosines.size() / count);
+    const auto odd = static_cast<std::int64_t>(sines.size() / count);
+    const std::int64_t columns = even + odd;
+    const std::int64_t samples = static_cast<std::int64_t>(out.size()) / columns;
+    tile now;
+    double* __restrict const by_column = scratch.data(); // columns x tile, as in mode_sum_sensitivity
+    const auto add = [&](const double* weights, std::int64_t first, std::int64_t some, const double* __restrict wave) {
+        for (std::int64_t i = 0; i < some; ++i) {
+            double* __restrict const column = by_column + (first + i) * mode_sum_tile;
+            const double weight = weights[i];
+            for (std::int64_t j = 0; j < mode_sum_tile; ++j) column[j] += weight * wave[j];
+        }
+    };
+    for (std::int64_t first = 0; first < samples; first += mode_sum_tile) {
+        const double t = modes.t_first_s + static_cast<double>(first) * modes.interval_s;
+        std::fill_n(by_column, columns * mode_sum_tile, 0.0);
+        for (std::size_t k = 0; k < count; ++k) {
+            make_tile(modes.omega_rad_s[k], modes.decay_per_s[k], modes.amplitude[k], t, modes.interval_s, now);
+            add(cosines.data() + static_cast<std::int64_t>(k) * even, 0, even, now.cosine);
+            add(sines.data() + static_cast<std::int64_t>(k) * odd, even, odd, now.sine);
+        }
+        for (std::int64_t j = 0; j < std::min(mode_sum_tile, samples - first); ++j) {
+            double* const row = out.data() + (first + j) * columns;
+            for (std::int64_t i = 0; i < columns; ++i) row[i] = by_column[i * mode_sum_tile + j];
+        }
+    }
+}
+
 void expand_panel(std::span<const double> sensitivity, std::int64_t columns, std::span<const double> h, std::span<float> panel) {
     const std::int64_t samples = static_cast<std::int64_t>(sensitivity.size()) / columns;
     float* __restrict out = panel.data();

@@ -27,6 +27,12 @@ void mode_sum(const oscillations& modes, std::span<double> g);
 void mode_sum_sensitivity(const oscillations& modes, std::span<const double> kernels, std::int64_t columns, std::span<double> g,
                           std::span<double> sensitivity, std::span<double> scratch);
 
+/// Sums of the same oscillations of other amplitudes: out[j, i] = sum_k W[k, i] a_k cos(w_k t_j) exp(-d_k t_j) for the first
+/// columns, and with sin for the others. cosines, sines: W, modes x columns each; out: samples x all columns; scratch: all columns
+/// * mode_sum_tile. (6 + 2 columns) flops per mode and sample.
+void mode_sum_columns(const oscillations& modes, std::span<const double> cosines, std::span<const double> sines,
+                      std::span<double> out, std::span<double> scratch);
+
 /// One mode: cosine[j] = cos(w t_j) exp(-d t_j), sine[j] likewise, t_j = t_first + j * interval.
 void mode_wave(double omega_rad_s, double decay_per_s, double t_first_s, double interval_s, std::span<double> cosine,
                std::span<double> sine);
