@@ -568,23 +568,26 @@ UserError where there are too few, or one is not positive.)")
             "__init__",
             [](forward_problem* self, std::shared_ptr<mode_catalogue> modes, std::shared_ptr<model_basis> basis,
                const std::tuple<double, double, double, double>& periods, const std::string& theory,
-               std::shared_ptr<spheroidal_catalogue> spheroidal) {
+               std::shared_ptr<spheroidal_catalogue> spheroidal, bool complete) {
                 const auto [t1, t2, t3, t4] = periods;
                 const nb::gil_scoped_release release;
-                new (self)
-                    forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4}, theory_of(theory), std::move(spheroidal));
+                new (self) forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4}, theory_of(theory),
+                                           std::move(spheroidal), complete);
             },
             "modes"_a, "basis"_a, "filter_periods_s"_a, "theory"_a = "pava", "spheroidal"_a.none() = nb::none(),
+            "complete"_a = false,
             R"(filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3.
 
 theory: pava (frequencies shift by the path's average); nact (that along branches of overtones, and coupling across them:
 sensitivity in the great circle's plane and, to first order, beside it); nact_in_plane (without what is beside it); born
 and born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for vertical and radial motion.
+complete: horizontal motion is that of both types of modes; those that move a component less do so by path averages.
 
 UserError when periods do not decrease, T4 is below the catalogue's shortest period, the radial knots miss mantle and
 crust, or for another theory.)")
         .def_prop_ro(
             "theory", [](const forward_problem& f) { return name_of(f.kind()); }, "The theory's name.")
+        .def_prop_ro("complete", &forward_problem::complete, "Whether horizontal motion is that of both types of modes.")
         .def_prop_ro(
             "basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); },
             "The basis that models are given in.")

@@ -15,7 +15,7 @@ from craton.runs import folder as run_folders
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.runs.folder import RunFile
 from craton.runs.record import Record
-from craton.tomography.config.load import Config
+from craton.tomography.config.load import Config, as_it_was
 
 FREE = (
     ("run", "directory"), ("modes", "cache"), ("inversion", "max_iterations"), ("inversion", "tolerance"),
@@ -300,7 +300,7 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
             return None
         if config is None:
             stored = self.to_resume()
-            config = Config.build(stored.configuration, Path(stored.source))
+            config = Config.build(as_it_was(stored.configuration), Path(stored.source))
         else:
             path = config.path
             self.check_resume(config.to_dict(), str(path), FREE, lambda known: Config.build(known, path).to_dict())

@@ -1,18 +1,9 @@
 """Seismograms against an AxiSEM database of Green's functions: another method, another code, another group.
 
 The database (prem_iso_light, no attenuation, 100 s) is read with the instaseis package. Both records go through the same steps: the
-displacement of a Gaussian moment rate, cut and tapered alike, band-passed alike between 120 and 500 s.
+displacement of a Gaussian moment rate, cut and tapered alike, band-passed alike between 120 and 500 s. The sums of modes end
+smoothly, between 80 and 50 s: an abrupt end rings, also before the first wave arrives, where the records are cut.
 
-The transverse component of a complete seismogram also holds the spheroidal modes' tangential motion, smaller than the
-toroidal by 1 / (l sin(distance)). The first test compares with the complete component, the second with its toroidal part, which
-agrees far better.
-
-The pairs of the first test lie at 45 to 57 degrees. They were first drawn from 25 to 50 degrees, where two of ten missed
-the amplitude bar (by 6.4% and 6.0%; correlation at least 0.990 in all): there the spheroidal motion is larger. The toroidal
-part alone is compared from 30 degrees on. One case of it, M_rp at 40 km, agrees less well than the others (0.993 to 0.999,
-amplitude 0.967 to 0.990) for a reason that is not known; it is held to the bars of the complete component.
-
-The third test compares all three components of complete mode sums, toroidal and spheroidal, for 20 pairs from 25 to 57 degrees.
 AxiSEM has no gravity; with the modes' gravity switched on, correlations on Z and R fall to between 0.96 and 0.999.
 """
 
@@ -27,7 +18,7 @@ instaseis = pytest.importorskip("instaseis", reason="the instaseis package is no
 
 SHARED = Path(os.environ.get("CRATON_SHARED", Path(__file__).resolve().parents[3].parent / "shared"))
 DATABASE = SHARED / "data" / "instaseis_100s"
-PAIRS = 10
+PAIRS = 20
 FINE = 5  # our samples per sample of the database
 FLATTENING = 1 / 298.257
 MOMENT_NAMES = ("m_rr", "m_tt", "m_pp", "m_rt", "m_rp", "m_tp")
@@ -57,17 +48,13 @@ def band_passed(record, dt_s, periods_s=(600.0, 500.0, 120.0, 100.0)):
     return np.fft.irfft(np.fft.rfft(cut, padded) * gain, padded)[: len(cut)]
 
 
-def random_pairs(count=PAIRS, nearest_deg=45, seed=20150611):
-    """Distances of up to 57 degrees: the Love wave has passed when the database's record of 1600 s ends.
-
-    At shorter distances spheroidal modes show on the transverse component; a toroidal sum leaves them out. They are smaller than
-    the toroidal ones by 1 / (l sin(distance)), 4% at 35 degrees and 200 s, and arrive with the Rayleigh wave.
-    """
+def random_pairs(count, nearest_deg, farthest_deg, seed):
+    """Events and stations anywhere, 20 to 360 km deep. Latitudes are geocentric."""
     rng = np.random.default_rng(seed)
     lat, lon = rng.uniform(-60, 60, count), rng.uniform(-180, 180, count)
     depth_m = rng.uniform(20e3, 360e3, count)
     moment = 1e20 * rng.normal(size=(count, 6))
-    azimuth, distance = rng.uniform(0, 2 * np.pi, count), np.radians(rng.uniform(nearest_deg, 57, count))
+    azimuth, distance = rng.uniform(0, 2 * np.pi, count), np.radians(rng.uniform(nearest_deg, farthest_deg, count))
     a = np.radians(lat)
     b = np.arcsin(np.sin(a) * np.cos(distance) + np.cos(a) * np.sin(distance) * np.cos(azimuth))
     step = np.arctan2(np.sin(azimuth) * np.sin(distance) * np.cos(a), np.cos(distance) - np.sin(a) * np.sin(b))
@@ -81,19 +68,33 @@ def database():
     return instaseis.open_db(str(DATABASE))
 
 
+EDGES_S = (1e5, 9e4, 80.0, 50.0)
+"""Wide open towards long periods; the Gaussian leaves little of the shorter ones."""
+
+
 @pytest.fixture(scope="module")
 def forward():
+    """The inversion's own sums, with both types of modes on all components."""
     earth = _craton.EarthModel.prem_iso_light()
-    modes = _craton.ModeCatalogue.solve(earth, 55.0, dispersion=False, attenuation=False)
+    toroidal = _craton.ModeCatalogue.solve(earth, EDGES_S[-1], dispersion=False, attenuation=False)
+    spheroidal = _craton.SpheroidalCatalogue.solve(
+        earth, EDGES_S[-1], dispersion=False, attenuation=False, gravity="none"
+    )
     basis = _craton.ModelBasis(1, np.linspace(earth.cmb_radius_m, earth.surface_radius_m, 4))
-    # Wide open towards long periods, and closed only where the Gaussian has left nothing.
-    return _craton.ForwardProblem(modes, basis, (1e5, 9e4, 60.0, 55.0))
+    return _craton.ForwardProblem(toroidal, basis, EDGES_S, "pava", spheroidal, complete=True)
 
 
-def mode_sums(forward, info, lat, lon, depth_m, moment, station_lat, station_lon):
+@pytest.fixture(scope="module")
+def toroidal_motion(forward):
+    """The same of toroidal modes alone."""
+    return _craton.ForwardProblem(forward.modes, forward.basis, EDGES_S)
+
+
+def mode_sums(forward, info, lat, lon, depth_m, moment, station_lat, station_lon, component="T"):
     """Displacement at the database's samples, one row per pair of an event and a station (geocentric latitudes)."""
-    pairs, count = len(lat), FINE * info.npts
     fine_s = info.dt / FINE
+    rate = gaussian_moment_rate(fine_s)
+    pairs, count = len(lat), FINE * info.npts + len(rate) // 2
     index = np.arange(pairs)
     place = (
         geographic_deg(lat),
@@ -106,17 +107,16 @@ def mode_sums(forward, info, lat, lon, depth_m, moment, station_lat, station_lon
         index,
         index,
     )
-    paths = _craton.PathSet(forward, *place, np.full(pairs, -info.src_shift), fine_s, np.full(pairs, count))
+
+    def summed(first_s, interval_s, samples):
+        windows = np.full(pairs, first_s), interval_s, np.full(pairs, samples)
+        paths = _craton.PathSet(forward, *place, *windows, component=[component] * pairs)
+        return forward.seismograms(paths, 0, pairs, np.zeros(forward.basis.size)).reshape(pairs, samples)
+
     # The step response from rest: g lacks the static offset, which without attenuation is -g(0).
-    origin = _craton.PathSet(forward, *place, np.zeros(pairs), 1.0, np.ones(pairs, dtype=np.int64))
-    model = np.zeros(forward.basis.size)
-    step = (
-        forward.seismograms(paths, 0, pairs, model).reshape(pairs, count)
-        - forward.seismograms(origin, 0, pairs, model)[:, None]
-    )
+    step = summed(-info.src_shift, fine_s, count) - summed(0.0, 1.0, 1)
     step[:, -info.src_shift + fine_s * np.arange(count) < 0] = 0
-    rate = gaussian_moment_rate(fine_s)
-    return np.array([np.convolve(row, rate, mode="same")[::FINE] for row in step])
+    return np.array([np.convolve(row, rate, mode="same")[: FINE * info.npts : FINE] for row in step])
 
 
 def complete_seismogram(database, component, lat, lon, depth_m, moment, station_lat, station_lon):
@@ -136,19 +136,49 @@ def agreement(mine, theirs, dt_s):
 
 @pytest.fixture(scope="module")
 def records(database, forward):
-    pairs = random_pairs()
-    mine = mode_sums(forward, database.info, *pairs)
-    return mine, [complete_seismogram(database, "T", *pair) for pair in zip(*pairs, strict=True)]
+    """(pairs, components, samples) of both, of random pairs."""
+    pairs = random_pairs(PAIRS, 40, 140, seed=7)
+    mine = np.stack([mode_sums(forward, database.info, *pairs, component=each) for each in "ZRT"], axis=1)
+    theirs = [[complete_seismogram(database, each, *pair) for each in "ZRT"] for pair in zip(*pairs, strict=True)]
+    return mine, np.array(theirs)
 
 
-@pytest.mark.parametrize("pair", range(PAIRS))
-def test_transverse_seismogram_agrees_with_axisem(database, records, pair, record_property):
-    correlation, amplitude = agreement(records[0][pair], records[1][pair], database.info.dt)
-    record_property("correlation", float(correlation))
-    record_property("amplitude", float(amplitude))
-    print(f"pair {pair}: correlation {correlation:.5f}, amplitude ratio {amplitude:.4f}")
-    assert correlation >= 0.98
-    assert abs(amplitude - 1) <= 0.05
+def test_three_components_agree_with_axisem(database, records, record_property):
+    """At 40 to 140 degrees: 57 of 60 traces agree within 0.6 % and 0.9999.
+
+    In the others a source's parts nearly cancel, and what the database is wrong by shows: finer radial elements change the sums by
+    less than 1e-6, and each part of a tensor alone agrees (the next test).
+    """
+    found = []
+    for pair, (mine, theirs) in enumerate(zip(*records, strict=True)):
+        for component, one, other in zip("ZRT", mine, theirs, strict=True):
+            found.append(agreement(one, other, database.info.dt))
+            print(f"pair {pair} {component}: correlation {found[-1][0]:.6f}, amplitude ratio {found[-1][1]:.5f}")
+    correlation, amplitude = np.transpose(found)
+    within = (correlation >= 0.9999) & (np.abs(amplitude - 1) <= 0.006)
+    record_property("within", int(within.sum()))
+    assert within.sum() >= 57
+    assert correlation.min() >= 0.9998 and np.abs(amplitude - 1).max() <= 0.01
+    assert np.median(correlation) > 0.99999
+
+
+@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("depth_m", [20e3, 60e3, 300e3])
+def test_each_part_of_a_tensor_agrees_with_axisem(database, forward, part, depth_m):
+    moment = np.zeros(6)
+    moment[part] = 1e20
+    source = np.zeros(1), np.zeros(1), np.array([depth_m]), moment[None]
+    for component in "ZRT":
+        for lat, lon in ((50.0, 35.0), (-20.0, 100.0)):
+            mine = mode_sums(forward, database.info, *source, np.array([lat]), np.array([lon]), component=component)[0]
+            theirs = complete_seismogram(database, component, 0.0, 0.0, depth_m, moment, lat, lon)
+            if np.abs(theirs).max() < 1e-9:  # no motion there
+                continue
+            correlation, amplitude = agreement(mine, theirs, database.info.dt)
+            print(f"{MOMENT_NAMES[part]} {depth_m / 1e3:.0f} km {component}: {correlation:.6f}, {amplitude:.5f}")
+            vanishing = part in (3, 4) and depth_m < 100e3  # towards the surface their strain does
+            assert correlation >= (0.9997 if vanishing else 0.99999)
+            assert abs(amplitude - 1) <= (0.01 if vanishing else 0.002)
 
 
 def toroidal_part(transverse, radial, distance_rad, order):
@@ -170,7 +200,7 @@ def toroidal_part(transverse, radial, distance_rad, order):
     ("order", "depth_m", "least_correlation", "amplitude_bar"),
     [(1, 300e3, 0.999, 0.005), (2, 40e3, 0.999, 0.005), (2, 300e3, 0.999, 0.005), (1, 40e3, 0.98, 0.05)],
 )
-def test_toroidal_part_agrees_with_axisem(database, forward, order, depth_m, least_correlation, amplitude_bar):
+def test_toroidal_part_agrees_with_axisem(database, toroidal_motion, order, depth_m, least_correlation, amplitude_bar):
     # A source at 0N 0E; waves do not come back from beyond 110 degrees within the record. M_rp makes order 1, M_tp order 2.
     distance = np.radians(np.arange(0.25, 110, 0.5))
     moment = np.zeros(6)
@@ -192,7 +222,14 @@ def test_toroidal_part_agrees_with_axisem(database, forward, order, depth_m, lea
     chosen = np.array([60, 80, 100, 112])  # 30 to 56 degrees
     ones = np.ones(len(chosen))
     mine = mode_sums(
-        forward, database.info, 0 * ones, 0 * ones, depth_m * ones, np.outer(ones, moment), lat[chosen], lon[chosen]
+        toroidal_motion,
+        database.info,
+        0 * ones,
+        0 * ones,
+        depth_m * ones,
+        np.outer(ones, moment),
+        lat[chosen],
+        lon[chosen],
     )
     for at, own in zip(chosen, mine, strict=True):
         correlation, amplitude = agreement(own, toroidal[at], database.info.dt)
@@ -200,38 +237,3 @@ def test_toroidal_part_agrees_with_axisem(database, forward, order, depth_m, lea
         print(f"{where}: correlation {correlation:.6f}, amplitude ratio {amplitude:.4f}")
         assert correlation >= least_correlation
         assert abs(amplitude - 1) <= amplitude_bar
-
-
-THREE_COMPONENT_PAIRS = 20
-
-
-@pytest.fixture(scope="module")
-def three_components(database):
-    """(pairs, components, samples) of the complete sum and of the database, Z, R, T."""
-    earth = _craton.EarthModel.prem_iso_light()
-    spheroidal = _craton.SpheroidalCatalogue.solve(earth, 55.0, dispersion=False, attenuation=False, gravity="none")
-    toroidal = _craton.ModeCatalogue.solve(earth, 55.0, dispersion=False, attenuation=False)
-    synthetics = _craton.ModeSynthetics(spheroidal, toroidal)
-    info = database.info
-    fine_s = info.dt / FINE
-    rate = gaussian_moment_rate(fine_s)
-    mine, theirs = [], []
-    for pair in zip(*random_pairs(THREE_COMPONENT_PAIRS, nearest_deg=25, seed=7), strict=True):
-        lat, lon, depth_m, moment, station_lat, station_lon = pair
-        place = geographic_deg(np.array([station_lat])), np.array([station_lon])
-        times = -info.src_shift, fine_s, FINE * info.npts
-        step = synthetics.seismograms(geographic_deg(lat), lon, depth_m, moment, *place, *times)[0]
-        mine.append([np.convolve(row, rate, mode="same")[::FINE] for row in step])
-        theirs.append([complete_seismogram(database, component, *pair) for component in "ZRT"])
-    return mine, theirs
-
-
-@pytest.mark.parametrize("pair", range(THREE_COMPONENT_PAIRS))
-def test_three_components_agree_with_axisem(database, three_components, pair, record_property):
-    for component, mine, theirs in zip("ZRT", three_components[0][pair], three_components[1][pair], strict=True):
-        correlation, amplitude = agreement(mine, theirs, database.info.dt)
-        record_property(f"correlation_{component}", float(correlation))
-        record_property(f"amplitude_{component}", float(amplitude))
-        print(f"pair {pair} {component}: correlation {correlation:.5f}, amplitude ratio {amplitude:.4f}")
-        assert correlation >= 0.98
-        assert abs(amplitude - 1) <= 0.05

@@ -101,14 +101,13 @@ std::vector<double> by_seismograms(const forward_problem& forward, const changed
 std::vector<double> by_carriers(const forward_problem& forward, const changed_sources& changed, std::span<const double> model) {
     const path& itself = changed.itself();
     const auto here = forward.carriers_of(itself, model);
-    const std::span<const double> decay = forward.decay_per_s(itself);
     const std::size_t modes = here.omega.size();
     std::vector<std::vector<double>> cosines, sines; // by column
     if (changed.timed()) {
         cosines.emplace_back(modes);
         sines.emplace_back(modes);
         for (std::size_t k = 0; k < modes; ++k) {
-            cosines.back()[k] = here.amplitude[k] * decay[k];
+            cosines.back()[k] = here.amplitude[k] * here.decay[k];
             sines.back()[k] = here.amplitude[k] * here.omega[k];
         }
     }
@@ -137,8 +136,8 @@ std::vector<double> by_carriers(const forward_problem& forward, const changed_so
     std::vector<double> sums(samples * columns), scratch(columns * static_cast<std::size_t>(mode_sum_tile));
     if (columns == 0) return {};
     const path_request& window = itself.request();
-    mode_sum_columns({here.omega, decay, ones, window.t_first_s, window.sample_interval_s}, by_mode(cosines), by_mode(sines), sums,
-                     scratch);
+    mode_sum_columns({here.omega, here.decay, ones, window.t_first_s, window.sample_interval_s}, by_mode(cosines), by_mode(sines),
+                     sums, scratch);
     std::vector<double> out(samples * cosines.size());
     for (std::size_t j = 0; j < samples; ++j) {
         const double t = window.t_first_s + static_cast<double>(j) * window.sample_interval_s;

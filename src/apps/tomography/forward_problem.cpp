@@ -21,10 +21,11 @@ namespace craton::tomography {
 
 /// Per thread, grown to the largest path seen: no allocation in steady state.
 struct forward_problem::scratch {
-    mode_family::excitation excited;
-    std::vector<double> omega;
-    std::vector<double> profile;     // path average of the model, per parameter and radial spline
-    std::vector<double> sensitivity; // samples x columns
+    mode_family::excitation excited, excited_beside;
+    std::vector<double> omega, omega_beside;
+    std::vector<double> more, more_sensitivity; // of the other type of modes
+    std::vector<double> profile;                // path average of the model, per parameter and radial spline
+    std::vector<double> sensitivity;            // samples x columns
     std::vector<double> tile;
 
     // Of coupled modes.
@@ -37,6 +38,10 @@ struct forward_problem::scratch {
 
     [[nodiscard]] oscillations modes(const path& path, const mode_family& family) const {
         return {omega, family.decay_per_s(), excited.amplitude, path.request().t_first_s, path.request().sample_interval_s};
+    }
+    [[nodiscard]] oscillations modes_beside(const path& path, const mode_family& family) const {
+        const path_request& window = path.request();
+        return {omega_beside, family.decay_per_s(), excited_beside.amplitude, window.t_first_s, window.sample_interval_s};
     }
 };
 
@@ -72,8 +77,8 @@ forward_problem::scratch& forward_problem::thread_scratch() {
 
 forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
                                  std::array<double, 4> filter_periods_s, theory kind,
-                                 std::shared_ptr<const spheroidal_catalogue> spheroidal)
-    : modes_(std::move(modes)), basis_(std::move(basis)), kind_(kind) {
+                                 std::shared_ptr<const spheroidal_catalogue> spheroidal, bool complete)
+    : modes_(std::move(modes)), basis_(std::move(basis)), kind_(kind), complete_(complete) {
     check_filter_periods(filter_periods_s, modes_->arrays().shortest_period_s);
     const earth_model& earth = modes_->earth();
     const auto knots = basis_->radial().knots_m();
@@ -83,6 +88,9 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
                         knots.front(), knots.back(), earth.cmb_radius_m(), earth.solid_surface_radius_m()));
     }
     toroidal_ = std::make_shared<const mode_family>(modes_, *basis_, filter_periods_s, kind);
+    if (complete && spheroidal == nullptr) {
+        throw user_error("forward problem: complete motion without spheroidal modes; allowed: a catalogue of them");
+    }
     if (spheroidal == nullptr) return;
     if (spheroidal->earth().name() != earth.name()) {
         throw user_error(
@@ -100,6 +108,11 @@ std::span<const double> forward_problem::active_omega_rad_s() const { return tor
 const mode_family& forward_problem::family_of(const path& path) const {
     CRATON_ASSERT(measures(path.request().measured));
     return path.request().measured == component::transverse ? *toroidal_ : *spheroidal_;
+}
+
+const mode_family* forward_problem::family_beside(const path& path) const {
+    if (!complete_ || path.request().measured == component::vertical) return nullptr;
+    return path.request().measured == component::transverse ? spheroidal_.get() : toroidal_.get();
 }
 
 void forward_problem::check(const path& path, std::span<const double> model) const {
@@ -134,12 +147,31 @@ void forward_problem::prepare(const path& path, std::span<const double> model, s
             for (std::size_t i = 0; i < radial; ++i) out[i] += h.value[at] * knot[i];
         }
     }
-    work.omega.resize(family.size());
+    shift(family, work, work.omega);
+}
+
+void forward_problem::shift(const mode_family& family, const scratch& work, std::vector<double>& omega) const {
+    const std::size_t columns = columns_of(*basis_);
+    omega.resize(family.size());
     for (std::size_t k = 0; k < family.size(); ++k) {
         double shift = 0;
         for (std::size_t i = 0; i < columns; ++i) shift += family.kernels()[k * columns + i] * work.profile[i];
-        work.omega[k] = family.omega_rad_s()[k] + (shifts_frequencies(kind_) ? shift : 0);
+        omega[k] = family.omega_rad_s()[k] + (shifts_frequencies(kind_) ? shift : 0);
     }
+}
+
+void forward_problem::prepare_beside(const path& path, const mode_family& family, scratch& work) const {
+    family.excite(path, work.excited_beside);
+    shift(family, work, work.omega_beside);
+}
+
+void forward_problem::add_beside(const path& path, scratch& work, std::span<double> g) const {
+    const mode_family* const family = family_beside(path);
+    if (family == nullptr) return;
+    prepare_beside(path, *family, work);
+    work.more.resize(g.size());
+    mode_sum(work.modes_beside(path, *family), work.more);
+    for (std::size_t j = 0; j < g.size(); ++j) g[j] += work.more[j];
 }
 
 void forward_problem::transform_path(const path& path, scratch& work) const {
@@ -211,10 +243,23 @@ void forward_problem::sensitivity(const path& path, std::span<const double> mode
     const mode_family& family = family_of(path);
     const std::size_t columns = columns_of(*basis_);
     work.sensitivity.assign(static_cast<std::size_t>(path.samples()) * columns, 0.0);
+    const mode_family* const beside = family_beside(path);
+    work.tile.resize(columns * static_cast<std::size_t>(mode_sum_tile));
+    const auto add_sensitivity_beside = [&] {
+        if (beside == nullptr) return;
+        prepare_beside(path, *beside, work);
+        work.more.resize(g.size());
+        work.more_sensitivity.resize(work.sensitivity.size());
+        mode_sum_sensitivity(work.modes_beside(path, *beside), beside->kernels(), static_cast<std::int64_t>(columns), work.more,
+                             work.more_sensitivity, work.tile);
+        for (std::size_t j = 0; j < g.size(); ++j) g[j] += work.more[j];
+        if (!shifts_frequencies(kind_)) return;
+        for (std::size_t i = 0; i < work.sensitivity.size(); ++i) work.sensitivity[i] += work.more_sensitivity[i];
+    };
     if (kind_ == theory::path_average) {
-        work.tile.resize(columns * static_cast<std::size_t>(mode_sum_tile));
         mode_sum_sensitivity(work.modes(path, family), family.kernels(), static_cast<std::int64_t>(columns), g, work.sensitivity,
                              work.tile);
+        add_sensitivity_beside();
         return;
     }
     mode_sum(work.modes(path, family), g);
@@ -225,6 +270,7 @@ void forward_problem::sensitivity(const path& path, std::span<const double> mode
                              shifted ? std::span<const double>(family.kernels()) : std::span<const double>(), work.sheared);
     sum_carriers(path, work, g);
     if (shifted) shear(path, work);
+    add_sensitivity_beside();
 }
 
 /// T(t, i) = Re sum_k E_k(t) [(i t (A_k + P_k) - t^2 N_k) I_ki + V_ki], V what the shifts do to the coupling itself.
@@ -267,6 +313,7 @@ void forward_problem::seismogram(const path& path, std::span<const double> model
     prepare(path, model, work);
     const mode_family& family = family_of(path);
     mode_sum(work.modes(path, family), g);
+    add_beside(path, work, g);
     if (kind_ == theory::path_average) return;
     transform_path(path, work);
     transform_model(path, model, work);
@@ -279,10 +326,18 @@ forward_problem::carriers forward_problem::carriers_of(const path& path, std::sp
     check(path, model);
     scratch& work = thread_scratch();
     prepare(path, model, work);
-    return {work.excited.amplitude, work.omega};
+    carriers out{work.excited.amplitude, work.omega, family_of(path).decay_per_s()};
+    if (const mode_family* const beside = family_beside(path); beside != nullptr) {
+        prepare_beside(path, *beside, work);
+        const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
+            to.insert(to.end(), from.begin(), from.end());
+        };
+        add(out.amplitude, work.excited_beside.amplitude);
+        add(out.omega, work.omega_beside);
+        add(out.decay, beside->decay_per_s());
+    }
+    return out;
 }
-
-std::span<const double> forward_problem::decay_per_s(const path& path) const { return family_of(path).decay_per_s(); }
 
 void forward_problem::factor(const path& path, std::span<const double> model, std::span<double> g, std::span<float> factor) const {
     CRATON_ASSERT(separable());

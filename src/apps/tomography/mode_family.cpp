@@ -304,7 +304,8 @@ void mode_family::excite(const path& path, excitation& out) const {
         out.legendre[order].resize(static_cast<std::size_t>(l_max_) + 1);
         out.legendre_slope[order].resize(static_cast<std::size_t>(l_max_) + 1);
     }
-    if (type_ == mode_type::toroidal) {
+    const bool beside = is_beside(measured);
+    if (type_ == mode_type::toroidal && !beside) {
         legendre_derivatives(delta, out.legendre_slope[1], out.legendre_slope[2]);
     } else {
         for (int order = 0; order < 3; ++order) {
@@ -328,8 +329,15 @@ void mode_family::excite(const path& path, excitation& out) const {
         const double moment_rate = triangle_gain(omega_[k], half_duration_s);
         // A step of the moment moves the receiver by 1 - cos: the oscillation's sign is minus the static offset's.
         const double factor = -gain * static_cast<double>(2 * l_[k] + 1) / (4 * pi) * (slope ? horizontal_[k] : vertical_[k]);
-        const std::vector<double>* const functions = slope ? out.legendre_slope : out.legendre;
         const bool twisting = type_ == mode_type::toroidal;
+        if (beside) { // (1 / sin Delta) d/dPhi, which turns each type's pattern into the other's multiples
+            const double order_1 = at.strain_1 * (twisting ? pattern.order_1 : pattern.turned_1);
+            const double order_2 = at.strain_2 * (twisting ? pattern.order_2 : pattern.turned_2);
+            const double shape = order_1 * out.legendre[1][l] + 2 * order_2 * out.legendre[2][l];
+            out.amplitude[k] = factor * filter_[k] * moment_rate * shape / std::max(std::sin(delta), 1e-6);
+            return;
+        }
+        const std::vector<double>* const functions = slope ? out.legendre_slope : out.legendre;
         const double order_0 = pattern.vertical_strain * at.strain_rr + pattern.horizontal_strain * at.strain_h;
         const double order_1 = at.strain_1 * (twisting ? pattern.turned_1 : pattern.order_1);
         const double order_2 = at.strain_2 * (twisting ? pattern.turned_2 : pattern.order_2);

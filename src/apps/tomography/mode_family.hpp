@@ -24,6 +24,11 @@ class mode_family {
                 theory kind);
 
     [[nodiscard]] std::size_t size() const { return omega_.size(); }
+    /// Whether a component is the one that this type moves less, by 1 / (l sin Delta): radial of toroidal modes, transverse of
+    /// spheroidal ones. Modes do not couple there.
+    [[nodiscard]] bool is_beside(component measured) const {
+        return measured != component::vertical && (type_ == mode_type::toroidal) != (measured == component::transverse);
+    }
     [[nodiscard]] std::span<const double> omega_rad_s() const { return omega_; }
     [[nodiscard]] const std::vector<double>& decay_per_s() const { return decay_; }
     /// I_k(p, i) = d omega_k / d (coefficient of parameter p and radial spline i), rad/s; modes x parameters x n_radial.
@@ -45,7 +50,7 @@ class mode_family {
         std::vector<std::complex<double>> turning; ///< dS_k / dPhi, Phi the azimuth from the source toward the left
         std::vector<double> legendre[3], legendre_slope[3];
     };
-    /// q and what follows only where modes couple.
+    /// q and what follows only where modes couple, on the component that a type moves most.
     void excite(const path& path, excitation& out) const;
 
     /// The same modes with radial delta functions at some radii in place of splines, for what a point of the great circle's plane

@@ -45,18 +45,22 @@ class mode_family;
 /// band and is dropped); I_ki: the mode's sensitivity to radial spline i; h_a: the path's average of lateral spline a.
 ///
 /// Displacement in metres, positive up, away from the source, and to the right of the direction of propagation seen from above:
-/// clockwise about the source, as ObsPy's and SAC's rotate have it. What toroidal modes add to radial motion near a source, and
-/// spheroidal modes to transverse motion, is left out. Immutable; every method may be called from any number of threads.
+/// clockwise about the source, as ObsPy's and SAC's rotate have it. What toroidal modes add to radial motion, and spheroidal modes
+/// to transverse motion, is part of it where the problem is `complete`: smaller by 1 / (l sin distance), by path averages of its own
+/// modes in every theory. Immutable; every method may be called from any number of threads.
 class forward_problem {
   public:
     /// filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3, 0 beyond T1 and T4.
     /// Throws user_error when the periods do not decrease, T4 is below the catalogue's shortest period (modes would be missing), no
-    /// mode is in the band, the radial knots do not reach into mantle and crust, or the catalogues are of Earths of other names.
+    /// mode is in the band, the radial knots do not reach into mantle and crust, the catalogues are of Earths of other names, or a
+    /// complete problem has no spheroidal modes.
     forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
                     std::array<double, 4> filter_periods_s, theory kind = theory::path_average,
-                    std::shared_ptr<const spheroidal_catalogue> spheroidal = nullptr);
+                    std::shared_ptr<const spheroidal_catalogue> spheroidal = nullptr, bool complete = false);
 
     [[nodiscard]] theory kind() const { return kind_; }
+    /// Whether horizontal motion is that of both types of modes.
+    [[nodiscard]] bool complete() const { return complete_; }
     [[nodiscard]] const model_basis& basis() const { return *basis_; }
     [[nodiscard]] const mode_catalogue& modes() const { return *modes_; }
     [[nodiscard]] const std::shared_ptr<const model_basis>& shared_basis() const { return basis_; }
@@ -70,12 +74,12 @@ class forward_problem {
     [[nodiscard]] std::span<const double> frequency_kernels() const;
     [[nodiscard]] std::span<const double> active_omega_rad_s() const;
 
-    /// What g of a separable Jacobian is a sum of: A_k F_k in metres, and w_k + dw_k in rad/s, of each active mode.
+    /// What g of a separable Jacobian is a sum of: A_k F_k in metres, w_k + dw_k in rad/s and w_k / 2 Q_k in 1/s of
+    /// each active mode.
     struct carriers {
-        std::vector<double> amplitude, omega;
+        std::vector<double> amplitude, omega, decay;
     };
     [[nodiscard]] carriers carriers_of(const path& path, std::span<const double> model) const;
-    [[nodiscard]] std::span<const double> decay_per_s(const path& path) const;
 
     /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.
     void seismogram(const path& path, std::span<const double> model, std::span<double> g) const;
@@ -104,9 +108,16 @@ class forward_problem {
     struct scratch;
     static scratch& thread_scratch();
     [[nodiscard]] const mode_family& family_of(const path& path) const;
+    /// Those that add less to a component of a complete problem; null where none do.
+    [[nodiscard]] const mode_family* family_beside(const path& path) const;
     void check(const path& path, std::span<const double> model) const;
     /// Fills the scratch's amplitudes and shifted frequencies for one path.
     void prepare(const path& path, std::span<const double> model, scratch& work) const;
+    /// The same of another family, whose modes do not couple. Columns of the path's average of the model are in `work`.
+    void prepare_beside(const path& path, const mode_family& family, scratch& work) const;
+    void shift(const mode_family& family, const scratch& work, std::vector<double>& omega) const;
+    /// g += what the other type of modes adds.
+    void add_beside(const path& path, scratch& work, std::span<double> g) const;
     /// g and T(t, i), the latter into the scratch.
     void sensitivity(const path& path, std::span<const double> model, std::span<double> g, scratch& work) const;
     /// More than 1 where structure across the path counts.
@@ -122,6 +133,7 @@ class forward_problem {
     std::shared_ptr<const mode_catalogue> modes_;
     std::shared_ptr<const model_basis> basis_;
     theory kind_;
+    bool complete_;
     std::shared_ptr<const mode_family> toroidal_;
     std::shared_ptr<const mode_family> spheroidal_; // none where only transverse motion is asked for
 };

@@ -306,12 +306,17 @@ class TheorySettings:
     corrections: CorrectionsConfig
 
 
+def as_it_was(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of a stored run, with what keys meant that it does not have yet."""
+    return {**config, "theory": {"complete": "never", **config.get("theory", {})}}
+
+
 def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:
     """The tables in a run's configuration, as hessian.h5 and record.json hold it; what is missing has its default.
 
     where: begins errors. UserError for what is not allowed. [data] file is left out: it may be gone.
     """
-    raw = {**config, "data": {**config.get("data", {}), "file": ""}}
+    raw = {**as_it_was(config), "data": {**config.get("data", {}), "file": ""}}
 
     def table(name: str) -> Any:
         return read_table(TABLES[name], name, raw.get(name, {}), where, Path.cwd())

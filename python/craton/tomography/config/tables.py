@@ -59,6 +59,12 @@ class TheoryConfig:
         'theory of the derivatives, of which the Hessian is made; "": that of the seismograms. "pava" with kind = "nact": the '
         "hybrid method, with the seismograms of the one and a Hessian as quick as the other's",
     )
+    complete: str = setting(
+        "auto",
+        choice("auto", "always", "never"),
+        "R and T have the motion of both types of modes, as the ground has it; auto: where both are there, because [data] "
+        "components has Z or R; never: spheroidal modes move Z and R, toroidal ones T",
+    )
     check_windows: int = setting(
         100,
         integer(0, 10**6),
@@ -69,6 +75,10 @@ class TheoryConfig:
     def of_panels(self) -> str:
         """The theory of the derivatives."""
         return self.derivatives or self.kind
+
+    def is_complete(self, components: str) -> bool:
+        """Whether both types of modes move R and T."""
+        return self.complete == "always" or (self.complete == "auto" and components != "T")
 
 
 @dataclass(frozen=True)

@@ -93,11 +93,12 @@ def forward_problems(
 ) -> tuple[ForwardProblem, ForwardProblem]:
     """The theories of seismograms and of derivatives that a configuration names: one object where they are the same.
 
-    spheroidal: None where only transverse motion is asked for. Not collective.
+    spheroidal: None where only toroidal motion is asked for. Not collective.
     """
 
     def by(theory: str) -> ForwardProblem:
-        return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, theory, spheroidal)
+        complete = settings.theory.is_complete(settings.data.components)
+        return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, theory, spheroidal, complete)
 
     of = settings.theory
     g = by(of.kind)

@@ -175,7 +175,8 @@ def synthetic_data(
     table = build_paths(config, *read_catalogues(config, run.comm), run.say)
     theory = config.target.theory or config.theory.kind
     if config.target.finer or theory != config.theory.kind:
-        problem = _craton.ForwardProblem(problem.modes, source, config.data.filter_periods_s, theory, spheroidal)
+        periods_s, complete = config.data.filter_periods_s, problem.complete
+        problem = _craton.ForwardProblem(problem.modes, source, periods_s, theory, spheroidal, complete)
     errors = Corrections(table, config.target.errors)
     wrong = errors.applied(true_corrections(errors, config.run.seed))
     traces = predict(problem, wrong.path_set(problem), model, run.comm, run.threads)

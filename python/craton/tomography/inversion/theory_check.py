@@ -70,7 +70,9 @@ def check_theory(
     keep = sampled(len(data.paths), windows, seed)
     some = data.where(keep)
     by = np.repeat(keep, data.paths.samples)
-    better = _craton.ForwardProblem(problem.modes, problem.basis, filter_periods_s, richer, spheroidal)
+    better = _craton.ForwardProblem(
+        problem.modes, problem.basis, filter_periods_s, richer, spheroidal, problem.complete
+    )
     g = predict(better, some.paths.path_set(better), model, comm, threads)
     added = some.whitened(g - predicted[by])
     left = some.whitened(some.observed - predicted[by])

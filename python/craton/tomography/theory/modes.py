@@ -122,8 +122,9 @@ def shared_mode_catalogue(
 def shared_spheroidal_catalogue(
     earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Note = warnings.warn
 ) -> SpheroidalCatalogue | None:
-    """Collective: the same of spheroidal modes; None where the configuration asks for transverse motion alone."""
-    if config.data.components == "T":
+    """Collective: the same of spheroidal modes; None where the configuration asks for toroidal motion alone."""
+    components = config.data.components
+    if components == "T" and not config.theory.is_complete(components):
         return None
     arrays = on_root(comm, lambda: configured_spheroidal_catalogue(earth, config, note).arrays())
     return SpheroidalCatalogue.from_arrays(earth, arrays)
