@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include "mode_arrays.hpp"
 
+#include <craton/apps/tomography/figure.hpp>
 #include <craton/apps/tomography/mode_synthetics.hpp>
 
 #include <nanobind/nanobind.h>
@@ -138,6 +139,9 @@ include/craton/apps/tomography/mode_scalars.hpp has the sum that they stand in.)
 
 For mode = other, w^2 changes by their integral over the radius in m. At a discontinuity the values above, or below.
 UserError outside the Earth.)")
+        .def(
+            "coriolis", [](const spheroidal_catalogue& modes) { return to_numpy(coriolis_parameters(modes)); },
+            "chi of each mode: what the Coriolis force does to its frequency, as a part of m times the rate of rotation.")
         .def("arrays", &arrays_of, "Everything needed to rebuild the catalogue; the on-disk cache holds exactly this.")
         .def_static("from_arrays", &catalogue_from, "earth"_a, "arrays"_a, R"(The catalogue that arrays() described.
 

@@ -2,10 +2,12 @@
 #include "mode_arrays.hpp"
 
 #include <craton/apps/tomography/corrections.hpp>
+#include <craton/apps/tomography/figure.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -16,6 +18,7 @@
 
 #include <atomic>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numbers>
@@ -153,6 +156,19 @@ At a discontinuity the values above, or below. UserError outside the Earth.)")
             R"((density kg/m^3, vpv m/s, vsv m/s, Q_mu) at a radius.
 
 At a discontinuity the values above, or below. UserError outside the Earth.)")
+        .def("stretched", &stretched, "s"_a,
+             R"(The Earth below a place of the elliptical one: all radii r are r (1 + s e(r)), e hydrostatic.
+
+s = -2/3 P_2(cos colatitude).)")
+        .def(
+            "ellipticity",
+            [](const earth_model& earth, const f64_in& radius_m) {
+                const hydrostatic_figure figure(earth);
+                std::vector<double> out;
+                for (const double r : view(radius_m)) out.push_back(figure.ellipticity(r));
+                return to_numpy(std::move(out));
+            },
+            "radius_m"_a, "Of surfaces of equal density at some radii, in hydrostatic equilibrium (Clairaut's equation).")
         .def_prop_ro(
             "discontinuities_m", [](const earth_model& earth) { return to_numpy(earth.discontinuities_m()); }, new_array,
             "Radii of the boundaries between layers, increasing, in m.");
@@ -351,6 +367,23 @@ const char* name_of(theory kind) {
     }
 }
 
+figure_effects figure_of(const std::map<std::string, std::vector<double>>& rates) {
+    figure_effects out;
+    const std::map<std::string, std::vector<double>*> places{{"toroidal_stretch", &out.toroidal.stretch},
+                                                             {"toroidal_turn", &out.toroidal.turn},
+                                                             {"spheroidal_stretch", &out.spheroidal.stretch},
+                                                             {"spheroidal_turn", &out.spheroidal.turn}};
+    for (const auto& [name, values] : rates) {
+        const auto place = places.find(name);
+        if (place == places.end()) {
+            throw user_error("figure: '" + name +
+                             "' is unknown; allowed: toroidal_stretch, toroidal_turn, spheroidal_stretch, spheroidal_turn");
+        }
+        *place->second = values;
+    }
+    return out;
+}
+
 void make_path_set(path_set* self, const forward_problem& forward, const f64_in& event_latitude_deg,
                    const f64_in& event_longitude_deg, const f64_in& event_depth_m, const f64_matrix_in& moment_tensor_Nm,
                    const f64_in& half_duration_s, const f64_in& station_latitude_deg, const f64_in& station_longitude_deg,
@@ -462,6 +495,9 @@ void bind_forward(nb::module_& m) {
             new_array, "Time of each sample after the origin time, in s.")
         .def_prop_ro("distance_rad", &path::distance_rad, "Epicentral distance, in radians.")
         .def_prop_ro("azimuth_rad", &path::azimuth_rad, "Azimuth at the source, clockwise from north, in radians.")
+        .def_prop_ro("stretch", &path::stretch, "Mean of -2/3 P_2(cos colatitude) over the path.")
+        .def_prop_ro("eastward", &path::eastward,
+                     "Cosine of the angle between the axis that the wave goes round, and the Earth's axis.")
         .def_prop_ro(
             "lateral_knots",
             [](const path& p) { return to_numpy(std::vector<std::int64_t>(p.lateral().knot.begin(), p.lateral().knot.end())); },
@@ -511,6 +547,29 @@ event, station or path, the value and the allowed range.)")
             "coverage", [](const path_set& p, const model_basis& basis) { return to_numpy(p.coverage(basis)); }, "basis"_a,
             "Per lateral knot: the sum over paths of the path-average weight h (dimensionless).");
 
+    m.def(
+        "moved_places",
+        [](const f64_in& latitude_deg, const f64_in& longitude_deg, const f64_in& depth_m, const f64_matrix_in& shift_m) {
+            need_length("longitude_deg", longitude_deg.size(), latitude_deg.size());
+            need_length("depth_m", depth_m.size(), latitude_deg.size());
+            need_length("shift_m", shift_m.shape(0), latitude_deg.size());
+            need_length("shift_m (columns)", shift_m.shape(1), 3);
+            std::vector<double> latitude, longitude, depth;
+            for (std::size_t i = 0; i < latitude_deg.size(); ++i) {
+                const double* const by = shift_m.data() + 3 * i;
+                const event to =
+                    moved({latitude_deg.data()[i], longitude_deg.data()[i], depth_m.data()[i], {}, 0}, by[0], by[1], by[2]);
+                latitude.push_back(to.latitude_deg);
+                longitude.push_back(to.longitude_deg);
+                depth.push_back(to.depth_m);
+            }
+            return std::make_tuple(to_numpy(std::move(latitude)), to_numpy(std::move(longitude)), to_numpy(std::move(depth)));
+        },
+        "latitude_deg"_a, "longitude_deg"_a, "depth_m"_a, "shift_m"_a,
+        R"(Latitudes, longitudes and depths of sources that are moved, shift_m: (n, 3), m to the north, to the east, down.
+
+Along great circles; geographic latitudes. Depths stay between 0 and the core.)");
+
     nb::class_<corrections>(m, "Corrections",
                             R"(Unknowns of the events and stations that paths use, besides the model's coefficients.
 
@@ -545,7 +604,7 @@ UserError where there are too few, or one is not positive.)")
             "The five changes of a tensor (rr, tt, pp, rt, rp, tp), each of the scalar moment 1; shape (5, 6).")
         .def(
             "derivatives",
-            [](const corrections& c, const forward_problem& forward, const path_set& paths, std::int64_t index,
+            [](const corrections& c, const forward_problem& problem, const path_set& paths, std::int64_t index,
                const f64_in& model) {
                 const path& at = path_at(paths, index);
                 const std::size_t rows = static_cast<std::size_t>(at.samples());
@@ -554,39 +613,55 @@ UserError where there are too few, or one is not positive.)")
                 std::vector<std::int64_t> unknowns(columns);
                 {
                     const nb::gil_scoped_release release;
-                    forward.seismogram(at, view(model), g);
-                    c.derivatives(forward, paths, index, view(model), g, out);
+                    problem.seismogram(at, view(model), g);
+                    c.derivatives(problem, paths, index, view(model), g, out);
                     c.unknowns(at, 0, unknowns);
                 }
                 return std::make_tuple(to_numpy(std::move(out), {rows, columns}), to_numpy(std::move(unknowns)));
             },
             "forward"_a, "paths"_a, "index"_a, "model"_a,
-            "d g / d unknown of one path in m per unit, shape (samples, touched), and the unknowns' numbers. Releases the GIL.");
+            R"(d g / d unknown of one path in m per unit, shape (samples, touched), and the unknowns' numbers. Releases the GIL.
+
+UserError for a path of an event or a station that has no unknowns.)");
 
     forward
         .def(
             "__init__",
             [](forward_problem* self, std::shared_ptr<mode_catalogue> modes, std::shared_ptr<model_basis> basis,
                const std::tuple<double, double, double, double>& periods, const std::string& theory,
-               std::shared_ptr<spheroidal_catalogue> spheroidal, bool complete) {
+               std::shared_ptr<spheroidal_catalogue> spheroidal, bool complete,
+               const std::map<std::string, std::vector<double>>& figure) {
                 const auto [t1, t2, t3, t4] = periods;
+                auto effects = figure_of(figure);
                 const nb::gil_scoped_release release;
                 new (self) forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4}, theory_of(theory),
-                                           std::move(spheroidal), complete);
+                                           std::move(spheroidal), complete, std::move(effects));
             },
             "modes"_a, "basis"_a, "filter_periods_s"_a, "theory"_a = "pava", "spheroidal"_a.none() = nb::none(),
-            "complete"_a = false,
+            "complete"_a = false, "figure"_a = std::map<std::string, std::vector<double>>(),
             R"(filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3.
 
 theory: pava (frequencies shift by the path's average); nact (that along branches of overtones, and coupling across them:
 sensitivity in the great circle's plane and, to first order, beside it); nact_in_plane (without what is beside it); born
 and born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for vertical and radial motion.
 complete: horizontal motion is that of both types of modes; those that move a component less do so by path averages.
+figure: what ellipticity and rotation do to the frequencies of a catalogue's modes, rad/s: toroidal_stretch,
+toroidal_turn, spheroidal_stretch, spheroidal_turn (craton.tomography.theory.figure).
 
 UserError when periods do not decrease, T4 is below the catalogue's shortest period, the radial knots miss mantle and
 crust, or for another theory.)")
         .def_prop_ro(
             "theory", [](const forward_problem& f) { return name_of(f.kind()); }, "The theory's name.")
+        .def(
+            "of_theory",
+            [](const forward_problem& f, const std::string& theory, std::shared_ptr<model_basis> basis) {
+                const auto kind = theory_of(theory);
+                const nb::gil_scoped_release release;
+                const std::shared_ptr<const model_basis> on = std::move(basis);
+                return std::make_shared<forward_problem>(f, kind, on == nullptr ? f.shared_basis() : on);
+            },
+            "theory"_a, "basis"_a.none() = nb::none(),
+            "The same modes, band, figure and motion by another theory, on this basis or another. UserErrors as above.")
         .def_prop_ro("complete", &forward_problem::complete, "Whether horizontal motion is that of both types of modes.")
         .def_prop_ro(
             "basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); },

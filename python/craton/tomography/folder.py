@@ -303,7 +303,9 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
             config = Config.build(as_it_was(stored.configuration), Path(stored.source))
         else:
             path = config.path
-            self.check_resume(config.to_dict(), str(path), FREE, lambda known: Config.build(known, path).to_dict())
+            self.check_resume(
+                config.to_dict(), str(path), FREE, lambda known: Config.build(as_it_was(known), path).to_dict()
+            )
         return config.replaced("run", directory=str(self.path.absolute()))
 
     def discard_checkpoint(self) -> None:

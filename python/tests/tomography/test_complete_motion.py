@@ -87,6 +87,7 @@ def test_runs_of_before_did_not_have_it(small_config):
     assert theory_settings(stored, "here").theory.is_complete("ZT")
     del stored["theory"]["complete"]
     assert as_it_was(stored)["theory"]["complete"] == "never"
+    assert as_it_was({"theory": {}})["theory"]["complete"] == "auto"  # transverse motion alone: both mean the same
     assert not theory_settings(stored, "here").theory.is_complete("ZT")
 
 

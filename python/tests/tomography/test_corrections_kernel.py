@@ -31,8 +31,9 @@ def moved(forward, path, north_km=0.0, east_km=0.0, down_km=0.0, later_s=0.0, te
     """The seismogram of a path whose earthquake is another: by the textbook's formulas, from a path set of its own."""
     event = PATHS["event"][path]
     changed = {name: np.array(values) for name, values in EVENTS.items()}
-    latitude = np.radians(changed["event_latitude_deg"][event])
-    changed["event_latitude_deg"][event] += np.degrees(north_km / RADIUS_KM)
+    geographic, flat = np.radians(changed["event_latitude_deg"][event]), (1.0 - 1.0 / 298.257) ** 2
+    latitude = np.arctan(flat * np.tan(geographic)) + north_km / RADIUS_KM
+    changed["event_latitude_deg"][event] = np.degrees(np.arctan(np.tan(latitude) / flat))
     changed["event_longitude_deg"][event] += np.degrees(east_km / RADIUS_KM / np.cos(latitude))
     changed["event_depth_m"][event] += 1e3 * down_km
     changed["moment_tensor_Nm"][event] += tensor
@@ -79,7 +80,22 @@ def test_an_earthquake_at_the_surface_moves_down(forward, model):
     shallow = {**EVENTS, "event_depth_m": np.array([0.0, 0.0])}
     paths = _craton.PathSet(forward, *{**shallow, **STATIONS, **PATHS}.values())
     unknown = _craton.Corrections(paths, MOMENT_NM, centroid=True)
-    assert np.isfinite(unknown.derivatives(forward, paths, 0, model)[0]).all()
+    found = unknown.derivatives(forward, paths, 0, model)[0][:, 2]
+    deeper = {**shallow, "event_depth_m": np.array([100.0, 0.0])}
+    other = _craton.PathSet(forward, *{**deeper, **STATIONS, **PATHS}.values())
+    expected = 10.0 * (
+        np.asarray(forward.seismogram(other[0], model)) - np.asarray(forward.seismogram(paths[0], model))
+    )
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+
+
+def test_paths_of_others_are_refused(forward, model):
+    few = {**PATHS, "event": np.zeros(6, int), "station": np.array([0, 0, 0, 2, 2, 2])}
+    unknown = _craton.Corrections(
+        _craton.PathSet(forward, *{**EVENTS, **STATIONS, **few}.values()), MOMENT_NM, origin_time=True
+    )
+    with pytest.raises(_craton.UserError, match="a path with event 1, of which they have none"):
+        unknown.derivatives(forward, made(forward), 3, model)
 
 
 def test_gain_multiplies(forward, model):

@@ -1,6 +1,7 @@
 #include <craton/apps/tomography/corrections.hpp>
 
 #include <craton/apps/tomography/forward_problem.hpp>
+#include <craton/apps/tomography/kernels/great_circle.hpp>
 #include <craton/apps/tomography/kernels/mode_sum.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
@@ -163,16 +164,20 @@ const std::array<std::array<double, 6>, 5> corrections::tensor_change{
 
 event moved(event from, double north_m, double east_m, double down_m) {
     constexpr double degree = std::numbers::pi / 180;
-    const double latitude = from.latitude_deg * degree;
-    // A step along the meridian and the parallel; at a pole, along the meridian of the longitude that it was given with.
-    const double across = std::max(std::abs(std::cos(latitude)), 1e-6);
-    from.latitude_deg += north_m / earth_radius_m / degree;
-    from.longitude_deg += east_m / (earth_radius_m * across) / degree;
-    if (std::abs(from.latitude_deg) > 90) { // beyond the pole
-        from.latitude_deg = std::copysign(180, from.latitude_deg) - from.latitude_deg;
-        from.longitude_deg += 180;
+    const double latitude = geocentric_latitude_rad(from.latitude_deg * degree);
+    const double longitude = from.longitude_deg * degree;
+    const double along = std::hypot(north_m, east_m) / earth_radius_m;
+    if (along > 0) {
+        const unit_vector at = position(latitude, longitude);
+        const unit_vector north = position(latitude + 0.5 * std::numbers::pi, longitude);
+        const unit_vector east{-std::sin(longitude), std::cos(longitude), 0};
+        const double n = std::sin(along) * north_m / (along * earth_radius_m);
+        const double e = std::sin(along) * east_m / (along * earth_radius_m);
+        const double c = std::cos(along);
+        const unit_vector to{c * at.x + n * north.x + e * east.x, c * at.y + n * north.y + e * east.y, c * at.z + n * north.z};
+        from.latitude_deg = geographic_latitude_rad(latitude_rad(to)) / degree;
+        from.longitude_deg = longitude_rad(to) / degree;
     }
-    from.longitude_deg = std::remainder(from.longitude_deg, 360);
     from.depth_m = std::clamp(from.depth_m + down_m, 0.0, path_set::max_depth_m);
     return from;
 }
@@ -206,16 +211,25 @@ corrections::corrections(const path_set& paths, correction_kinds kinds, std::spa
 void corrections::unknowns(const path& of, std::int64_t first, std::span<std::int64_t> out) const {
     CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == touched());
     auto at = out.begin();
-    const auto add = [&](const std::vector<std::int64_t>& first_of, std::int64_t which, std::int64_t count) {
+    const auto add = [&](const std::vector<std::int64_t>& first_of, std::int64_t which, std::int64_t count, const char* what) {
+        if (count == 0) return;
+        if (which >= static_cast<std::int64_t>(first_of.size()) || first_of[static_cast<std::size_t>(which)] < 0) {
+            throw user_error(
+                fmt::format("corrections: a path with {} {}, of which they have none; allowed: the paths that they were "
+                            "made for",
+                            what, which));
+        }
         for (std::int64_t j = 0; j < count; ++j) *at++ = first + first_of[static_cast<std::size_t>(which)] + j;
     };
-    add(first_of_event_, of.request().event, kinds_.per_event());
-    add(first_of_station_, of.request().station, kinds_.per_station());
+    add(first_of_event_, of.request().event, kinds_.per_event(), "event");
+    add(first_of_station_, of.request().station, kinds_.per_station(), "station");
 }
 
 void corrections::derivatives(const forward_problem& forward, const path_set& paths, std::int64_t index,
                               std::span<const double> model, std::span<const double> g, std::span<double> out) const {
     CRATON_ASSERT(static_cast<std::int64_t>(g.size()) == paths[index].samples());
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(touched()));
+    unknowns(paths[index], 0, numbers); // throws where they are of other paths
     CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == paths[index].samples() * touched());
     const changed_sources changed{kinds_, forward.basis(), paths, index, moments_Nm_};
     std::vector<double> columns;

@@ -77,8 +77,9 @@ forward_problem::scratch& forward_problem::thread_scratch() {
 
 forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
                                  std::array<double, 4> filter_periods_s, theory kind,
-                                 std::shared_ptr<const spheroidal_catalogue> spheroidal, bool complete)
-    : modes_(std::move(modes)), basis_(std::move(basis)), kind_(kind), complete_(complete) {
+                                 std::shared_ptr<const spheroidal_catalogue> spheroidal, bool complete, figure_effects figure)
+    : modes_(std::move(modes)), basis_(std::move(basis)), spheroidal_modes_(std::move(spheroidal)),
+      filter_periods_s_(filter_periods_s), kind_(kind), complete_(complete), figure_(std::move(figure)) {
     check_filter_periods(filter_periods_s, modes_->arrays().shortest_period_s);
     const earth_model& earth = modes_->earth();
     const auto knots = basis_->radial().knots_m();
@@ -87,19 +88,23 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
             fmt::format("model basis: radial knots from {} to {} m do not reach into mantle and crust; allowed: {} to {} m",
                         knots.front(), knots.back(), earth.cmb_radius_m(), earth.solid_surface_radius_m()));
     }
-    toroidal_ = std::make_shared<const mode_family>(modes_, *basis_, filter_periods_s, kind);
-    if (complete && spheroidal == nullptr) {
+    toroidal_ = std::make_shared<const mode_family>(modes_, *basis_, filter_periods_s, kind, figure_.toroidal);
+    if (complete && spheroidal_modes_ == nullptr) {
         throw user_error("forward problem: complete motion without spheroidal modes; allowed: a catalogue of them");
     }
-    if (spheroidal == nullptr) return;
-    if (spheroidal->earth().name() != earth.name()) {
+    if (spheroidal_modes_ == nullptr) return;
+    if (spheroidal_modes_->earth().name() != earth.name()) {
         throw user_error(
             fmt::format("forward problem: spheroidal modes of '{}' with toroidal modes of '{}'; allowed: one Earth for both",
-                        spheroidal->earth().name(), earth.name()));
+                        spheroidal_modes_->earth().name(), earth.name()));
     }
-    check_filter_periods(filter_periods_s, spheroidal->arrays().shortest_period_s);
-    spheroidal_ = std::make_shared<const mode_family>(std::move(spheroidal), *basis_, filter_periods_s, kind);
+    check_filter_periods(filter_periods_s, spheroidal_modes_->arrays().shortest_period_s);
+    spheroidal_ = std::make_shared<const mode_family>(spheroidal_modes_, *basis_, filter_periods_s, kind, figure_.spheroidal);
 }
+
+forward_problem::forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis)
+    : forward_problem(like.modes_, std::move(basis), like.filter_periods_s_, kind, like.spheroidal_modes_, like.complete_,
+                      like.figure_) {}
 
 std::int64_t forward_problem::active_modes() const { return static_cast<std::int64_t>(toroidal_->size()); }
 std::span<const double> forward_problem::frequency_kernels() const { return toroidal_->kernels(); }
@@ -147,22 +152,22 @@ void forward_problem::prepare(const path& path, std::span<const double> model, s
             for (std::size_t i = 0; i < radial; ++i) out[i] += h.value[at] * knot[i];
         }
     }
-    shift(family, work, work.omega);
+    shift(path, family, work, work.omega);
 }
 
-void forward_problem::shift(const mode_family& family, const scratch& work, std::vector<double>& omega) const {
+void forward_problem::shift(const path& path, const mode_family& family, const scratch& work, std::vector<double>& omega) const {
     const std::size_t columns = columns_of(*basis_);
     omega.resize(family.size());
     for (std::size_t k = 0; k < family.size(); ++k) {
         double shift = 0;
         for (std::size_t i = 0; i < columns; ++i) shift += family.kernels()[k * columns + i] * work.profile[i];
-        omega[k] = family.omega_rad_s()[k] + (shifts_frequencies(kind_) ? shift : 0);
+        omega[k] = family.omega_rad_s()[k] + family.figure_shift(k, path) + (shifts_frequencies(kind_) ? shift : 0);
     }
 }
 
 void forward_problem::prepare_beside(const path& path, const mode_family& family, scratch& work) const {
     family.excite(path, work.excited_beside);
-    shift(family, work, work.omega_beside);
+    shift(path, family, work, work.omega_beside);
 }
 
 void forward_problem::add_beside(const path& path, scratch& work, std::span<double> g) const {

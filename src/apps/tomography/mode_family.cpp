@@ -50,8 +50,15 @@ double tangential(std::int64_t l) { return std::sqrt(std::max(0.0, k_squared(l) 
 
 } // namespace
 
-template <class Catalogue> void mode_family::select(const Catalogue& modes, std::array<double, 4> filter_periods_s) {
+template <class Catalogue>
+void mode_family::select(const Catalogue& modes, std::array<double, 4> filter_periods_s, const figure_rates& figure) {
     const auto& all = modes.arrays();
+    for (const auto* const rates : {&figure.stretch, &figure.turn}) {
+        if (!rates->empty() && rates->size() != all.n.size()) {
+            throw user_error(fmt::format("figure: rates of {} modes; allowed: none, or one for each of the catalogue's {}",
+                                         rates->size(), all.n.size()));
+        }
+    }
     for (std::size_t k = 0; k < all.n.size(); ++k) {
         const double omega = all.omega_rad_s[k];
         const double gain = band_pass_gain(filter_periods_s, omega / (2 * pi));
@@ -62,6 +69,8 @@ template <class Catalogue> void mode_family::select(const Catalogue& modes, std:
         omega_.push_back(omega);
         decay_.push_back(0.5 * omega / all.q[k]);
         filter_.push_back(gain / (omega * omega));
+        if (!figure.stretch.empty()) figure_.stretch.push_back(figure.stretch[k]);
+        if (!figure.turn.empty()) figure_.turn.push_back(figure.turn[k]);
         l_max_ = std::max(l_max_, all.l[k]);
     }
     if (omega_.empty()) {
@@ -234,9 +243,9 @@ mode_family::at_radii mode_family::seen_at(std::span<const double> radii_m, std:
 }
 
 mode_family::mode_family(std::shared_ptr<const mode_catalogue> modes, const model_basis& basis,
-                         std::array<double, 4> filter_periods_s, theory kind)
+                         std::array<double, 4> filter_periods_s, theory kind, const figure_rates& figure)
     : type_(mode_type::toroidal), earth_(&modes->earth()), toroidal_(std::move(modes)), filter_periods_s_(filter_periods_s) {
-    select(*toroidal_, filter_periods_s);
+    select(*toroidal_, filter_periods_s, figure);
     for (std::size_t k = 0; k < size(); ++k) {
         vertical_.push_back(0);
         horizontal_.push_back(toroidal_->eigenvector(index_[k]).back() / std::sqrt(k_squared(l_[k])));
@@ -245,9 +254,9 @@ mode_family::mode_family(std::shared_ptr<const mode_catalogue> modes, const mode
 }
 
 mode_family::mode_family(std::shared_ptr<const spheroidal_catalogue> modes, const model_basis& basis,
-                         std::array<double, 4> filter_periods_s, theory kind)
+                         std::array<double, 4> filter_periods_s, theory kind, const figure_rates& figure)
     : type_(mode_type::spheroidal), earth_(&modes->earth()), spheroidal_(std::move(modes)), filter_periods_s_(filter_periods_s) {
-    select(*spheroidal_, filter_periods_s);
+    select(*spheroidal_, filter_periods_s, figure);
     const double surface = earth_->solid_surface_radius_m();
     for (std::size_t k = 0; k < size(); ++k) {
         const spheroidal_point top = spheroidal_->evaluate(index_[k], surface, true);

@@ -17,11 +17,11 @@ namespace craton::tomography {
 /// The modes of one type inside a filter's band, in the order of degree, then overtone, as sums over them need them. Immutable.
 class mode_family {
   public:
-    /// Throws user_error when no mode is in the band.
+    /// figure: of all modes of the catalogue. Throws user_error when no mode is in the band.
     mode_family(std::shared_ptr<const mode_catalogue> modes, const model_basis& basis, std::array<double, 4> filter_periods_s,
-                theory kind);
+                theory kind, const figure_rates& figure = {});
     mode_family(std::shared_ptr<const spheroidal_catalogue> modes, const model_basis& basis, std::array<double, 4> filter_periods_s,
-                theory kind);
+                theory kind, const figure_rates& figure = {});
 
     [[nodiscard]] std::size_t size() const { return omega_.size(); }
     /// Whether a component is the one that this type moves less, by 1 / (l sin Delta): radial of toroidal modes, transverse of
@@ -33,6 +33,11 @@ class mode_family {
     [[nodiscard]] const std::vector<double>& decay_per_s() const { return decay_; }
     /// I_k(p, i) = d omega_k / d (coefficient of parameter p and radial spline i), rad/s; modes x parameters x n_radial.
     [[nodiscard]] const std::vector<double>& kernels() const { return kernels_; }
+    /// What the Earth's figure and rotation add to a mode's frequency along a path, rad/s.
+    [[nodiscard]] double figure_shift(std::size_t mode, const path& path) const {
+        return (figure_.stretch.empty() ? 0 : path.stretch() * figure_.stretch[mode]) +
+               (figure_.turn.empty() ? 0 : path.eastward() * figure_.turn[mode]);
+    }
     /// None where nothing couples.
     [[nodiscard]] const mode_coupling* coupling() const { return coupling_.get(); }
 
@@ -75,7 +80,8 @@ class mode_family {
     /// Between core and solid surface, piece by piece between the mesh's elements and the splines' knots.
     [[nodiscard]] static radial_points points_for(const radial_mesh& mesh, const model_basis& basis);
     [[nodiscard]] const radial_mesh& mesh() const;
-    template <class Catalogue> void select(const Catalogue& modes, std::array<double, 4> filter_periods_s);
+    template <class Catalogue>
+    void select(const Catalogue& modes, std::array<double, 4> filter_periods_s, const figure_rates& figure);
     /// Strain of all modes, and what a unit change of each parameter makes of its products at each point, times the point's weight.
     [[nodiscard]] strain strain_at(const radial_points& points, std::size_t parameters) const;
     void fields_of(std::size_t mode, double radius_m, std::span<double> channel) const;
@@ -90,6 +96,7 @@ class mode_family {
     std::shared_ptr<const mode_catalogue> toroidal_;
     std::shared_ptr<const spheroidal_catalogue> spheroidal_;
     std::array<double, 4> filter_periods_s_;
+    figure_rates figure_;             // of the modes inside the band
     std::vector<std::int64_t> index_; // in the catalogue
     std::vector<std::int64_t> l_, n_;
     std::vector<double> omega_, decay_, filter_; // filter: gain over w^2

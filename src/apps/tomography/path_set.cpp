@@ -105,6 +105,15 @@ sparse_weights weights_along(const lateral_splines& splines, const path& p, orbi
     return out;
 }
 
+/// Of -2/3 P_2(z) = 1/3 - z^2, with z = a cos + b sin along the arc.
+double mean_stretch(const great_circle_arc& arc, double begin, double end) {
+    const double a = arc.at(0).z;
+    const double b = arc.at(0.5 * std::numbers::pi).z;
+    const double sine = std::sin(end) * std::sin(end) - std::sin(begin) * std::sin(begin);
+    const double turn = 0.25 * (a * a - b * b) * (std::sin(2 * end) - std::sin(2 * begin)) + a * b * sine;
+    return 1.0 / 3 - 0.5 * (a * a + b * b) - turn / (end - begin);
+}
+
 } // namespace
 
 path path::delayed(double by_s) const {
@@ -182,6 +191,9 @@ path::path(const path_request& request, const event& source, const unit_vector& 
       parameters_of_model_(basis.parameters()) {
     arc_.emplace(from, to);
     lateral_ = weights_along(basis.lateral(), *this, request.along);
+    const bool long_way = request.along == orbit::major;
+    stretch_ = long_way ? mean_stretch(*arc_, begin_rad(), end_rad()) : mean_stretch(*arc_, 0, distance_rad_);
+    eastward_ = long_way ? -arc_->left().z : arc_->left().z;
 }
 
 path path_set::from_source(std::int64_t i, const event& source, const model_basis& basis) const {

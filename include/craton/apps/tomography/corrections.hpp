@@ -41,7 +41,8 @@ class corrections {
     [[nodiscard]] std::span<const std::int64_t> events() const { return events_; }
     [[nodiscard]] std::span<const std::int64_t> stations() const { return stations_; }
 
-    /// The touched unknowns plus `first`, ascending; touched() long.
+    /// The touched unknowns plus `first`, ascending; touched() long. This and the following throw user_error for a path of an event
+    /// or a station that has none.
     void unknowns(const path& of, std::int64_t first, std::span<std::int64_t> out) const;
     /// d g(t) / d unknown in metres per unit: samples x touched(), row major. g: the path's seismogram. Times, places and depths
     /// by differences over a hundredth of a second and a hundred metres, relative error below 1e-5; tensors exactly, since
@@ -61,7 +62,7 @@ class corrections {
     std::int64_t size_ = 0;
 };
 
-/// An event moved by so many metres along the surface and down. The depth stays between 0 and path_set::max_depth_m.
+/// An event moved by so many metres along a great circle and down. The depth stays between 0 and path_set::max_depth_m.
 [[nodiscard]] event moved(event from, double north_m, double east_m, double down_m);
 
 } // namespace craton::tomography

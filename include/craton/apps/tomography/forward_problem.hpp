@@ -28,6 +28,16 @@ enum class theory {
 [[nodiscard]] constexpr bool couples_across_branches(theory kind) { return kind == theory::nact || kind == theory::nact_in_plane; }
 [[nodiscard]] constexpr bool sees_across_the_path(theory kind) { return kind == theory::nact || kind == theory::born; }
 
+/// What the Earth's figure and rotation do to the frequencies of a catalogue's modes, in rad/s; empty: nothing.
+struct figure_rates {
+    std::vector<double> stretch; ///< for path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp)
+    std::vector<double> turn;    ///< for path::eastward() = 1: a wave that goes round along the equator to the east
+};
+/// Of both types.
+struct figure_effects {
+    figure_rates toroidal, spheroidal;
+};
+
 class mode_family;
 
 /// Seismograms by summation of modes, toroidal ones for transverse motion, spheroidal ones for vertical and radial, in the
@@ -46,17 +56,20 @@ class mode_family;
 ///
 /// Displacement in metres, positive up, away from the source, and to the right of the direction of propagation seen from above:
 /// clockwise about the source, as ObsPy's and SAC's rotate have it. What toroidal modes add to radial motion, and spheroidal modes
-/// to transverse motion, is part of it where the problem is `complete`: smaller by 1 / (l sin distance), by path averages of its own
-/// modes in every theory. Immutable; every method may be called from any number of threads.
+/// to transverse motion, is part of it where the problem is `complete`: smaller by 1 / (l sin distance), by path averages of its
+/// own modes (in the Born theories by the reference Earth's). Immutable; every method may be called from any number of threads.
 class forward_problem {
   public:
     /// filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3, 0 beyond T1 and T4.
     /// Throws user_error when the periods do not decrease, T4 is below the catalogue's shortest period (modes would be missing), no
-    /// mode is in the band, the radial knots do not reach into mantle and crust, the catalogues are of Earths of other names, or a
-    /// complete problem has no spheroidal modes.
+    /// mode is in the band, the radial knots do not reach into mantle and crust, the catalogues are of Earths of other names, a
+    /// complete problem has no spheroidal modes, or `figure` has rates of other modes.
     forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
                     std::array<double, 4> filter_periods_s, theory kind = theory::path_average,
-                    std::shared_ptr<const spheroidal_catalogue> spheroidal = nullptr, bool complete = false);
+                    std::shared_ptr<const spheroidal_catalogue> spheroidal = nullptr, bool complete = false,
+                    figure_effects figure = {});
+    /// The same modes, band, figure and motion by another theory, or on another basis.
+    forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis);
 
     [[nodiscard]] theory kind() const { return kind_; }
     /// Whether horizontal motion is that of both types of modes.
@@ -115,7 +128,7 @@ class forward_problem {
     void prepare(const path& path, std::span<const double> model, scratch& work) const;
     /// The same of another family, whose modes do not couple. Columns of the path's average of the model are in `work`.
     void prepare_beside(const path& path, const mode_family& family, scratch& work) const;
-    void shift(const mode_family& family, const scratch& work, std::vector<double>& omega) const;
+    void shift(const path& path, const mode_family& family, const scratch& work, std::vector<double>& omega) const;
     /// g += what the other type of modes adds.
     void add_beside(const path& path, scratch& work, std::span<double> g) const;
     /// g and T(t, i), the latter into the scratch.
@@ -132,8 +145,11 @@ class forward_problem {
 
     std::shared_ptr<const mode_catalogue> modes_;
     std::shared_ptr<const model_basis> basis_;
+    std::shared_ptr<const spheroidal_catalogue> spheroidal_modes_;
+    std::array<double, 4> filter_periods_s_;
     theory kind_;
     bool complete_;
+    figure_effects figure_;
     std::shared_ptr<const mode_family> toroidal_;
     std::shared_ptr<const mode_family> spheroidal_; // none where only transverse motion is asked for
 };

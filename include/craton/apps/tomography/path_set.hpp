@@ -66,6 +66,10 @@ class path {
     /// The path as angles from the source along the great circle.
     [[nodiscard]] double begin_rad() const;
     [[nodiscard]] double end_rad() const;
+    /// Mean over the path of -2/3 P_2(cos colatitude): how much of its ellipticity the Earth is stretched by (figure.hpp).
+    [[nodiscard]] double stretch() const { return stretch_; }
+    /// Cosine of the angle between the axis that the wave goes round, and the Earth's: 1 along the equator to the east.
+    [[nodiscard]] double eastward() const { return eastward_; }
     /// h_a of every knot within reach of the path.
     [[nodiscard]] const sparse_weights& lateral() const { return lateral_; }
     /// How many coefficients the path touches: lateral knots times radial splines, of each parameter.
@@ -96,6 +100,8 @@ class path {
     std::optional<great_circle_arc> arc_;
     double distance_rad_ = 0;
     double azimuth_rad_ = 0;
+    double stretch_ = 0;
+    double eastward_ = 0;
     sparse_weights lateral_;
     std::int64_t n_lateral_ = 0;
     std::int64_t n_radial_ = 0;

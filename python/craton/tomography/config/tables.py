@@ -40,6 +40,10 @@ class EarthConfig:
     )
     dispersion: bool = setting(True, boolean, "velocities at each mode's own frequency (physical dispersion)")
     attenuation: bool = setting(True, boolean, "seismograms decay with each mode's quality factor")
+    ellipticity: bool = setting(
+        False, boolean, "the Earth's ellipticity shifts frequencies along each path, as in observed data it does"
+    )
+    rotation: bool = setting(False, boolean, "so does the Coriolis force: waves to the west are faster")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from craton import _craton
 from craton.runs.words import counted
 from craton.tomography.config.tables import CorrectionsConfig
 from craton.tomography.data.catalogue import Events
-from craton.tomography.model.sphere import EARTH_RADIUS_KM
 
 if TYPE_CHECKING:
     from craton._craton import PathSet
@@ -28,6 +27,7 @@ f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
 DEEPEST_KM = 2891.0
+MOST_LOG_GAIN = 20.0
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ KINDS = (
 BY_NAME = {kind.name: kind for kind in KINDS}
 
 
-ERROR_STREAM = 4
-"""The random stream of a target's errors; noise, choice of paths and sampled windows have others."""
+ERROR_STREAM = 5
+"""The random stream of a target's errors; noise, choice of paths, sampled windows and folds have others."""
 
 
 def scalar_moment_Nm(events: Events) -> f64:
@@ -105,6 +105,15 @@ class Corrections:
         found = BY_NAME[kind]
         return np.zeros((len(self.rows[found.of]), len(found.labels)))
 
+    def bounded(self, values: f64) -> f64:
+        """The nearest values at which no centroid lies above the ground, or in the core."""
+        if "centroid_km" not in self._places:
+            return values
+        out, down = values.copy(), self._places["centroid_km"][:, 2]
+        depth_km = self.table.events.depth_km[self.rows["event"]]
+        out[down] = np.clip(values[down], -depth_km, DEEPEST_KM - depth_km)
+        return out
+
     def drawn(self, random: np.random.Generator) -> f64:
         """Values as the prior expects them."""
         return random.standard_normal(self.size) / np.sqrt(self.precision)
@@ -124,23 +133,21 @@ class Corrections:
             table,
             events=self.moved_events(values),
             t_first_s=table.t_first_s - shift_s,
-            gain=np.exp(log_gain)[table.station],
+            gain=np.exp(np.clip(log_gain, -MOST_LOG_GAIN, MOST_LOG_GAIN))[table.station],
         )
 
     def moved_events(self, values: f64) -> Events:
         """The catalogue with other centroids and moment tensors. Times are as they were: windows are counted from them."""
         events, rows = self.table.events, self.rows["event"]
-        north_km, east_km, down_km = self.of("centroid_km", values).T
         latitude, longitude = events.latitude_deg.copy(), events.longitude_deg.copy()
         depth_km, tensor_Nm = events.depth_km.copy(), events.moment_tensor_Nm.copy()
-        across_km = EARTH_RADIUS_KM * np.maximum(np.cos(np.radians(latitude[rows])), 1e-6)
-        longitude[rows] += np.degrees(east_km / across_km)
-        latitude[rows] += np.degrees(north_km / EARTH_RADIUS_KM)
-        over = np.abs(latitude) > 90.0  # beyond a pole
-        latitude[over] = np.sign(latitude[over]) * 180.0 - latitude[over]
-        longitude[over] += 180.0
-        longitude[rows] = (longitude[rows] + 180.0) % 360.0 - 180.0
-        depth_km[rows] = np.clip(depth_km[rows] + down_km, 0.0, DEEPEST_KM)
+        shift_km = self.of("centroid_km", values)
+        moved = shift_km.any(axis=1)
+        which = rows[moved]
+        found = _craton.moved_places(
+            latitude[which], longitude[which], 1e3 * depth_km[which], np.ascontiguousarray(1e3 * shift_km[moved])
+        )
+        latitude[which], longitude[which], depth_km[which] = found[0], found[1], found[2] / 1e3
         change = self.of("moment_tensor", values) @ np.asarray(_craton.Corrections.tensor_change)
         tensor_Nm[rows] += scalar_moment_Nm(events)[rows, None] * change
         return replace(

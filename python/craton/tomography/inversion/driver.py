@@ -69,7 +69,7 @@ class Inversion:
         self.outside = None if run.config.synthetics.kind == "modes" else self.outside_synthetics()
         self.synthetics: Synthetics = self.outside or self.theory
         self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, len(self.prior.mean))
-        self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics)
+        self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics, self.corrections)
         self.schedule = Schedule(run.config, self.observations)
         within_km = run.config.data.redundancy_km
         self.redundancy = 1.0 / redundancy(self.observations.paths, within_km) if within_km else None
@@ -289,7 +289,8 @@ class Inversion:
     def judgement(self, predicted: f64, theory: TheoryCheck | None) -> Judgement:
         """What the end is worth. predicted: g of the last model. Not collective."""
         chi_prior, half_s = self.state.iterations[-1].chi_prior, self.schedule.half_period_s(0.0)
-        return judge(self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory)
+        unknown = {kind.of for kind in self.corrections.kinds}
+        return judge(self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory, unknown)
 
     # ---------------------------------------------------------------------------------------------- table and record
 

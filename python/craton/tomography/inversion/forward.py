@@ -21,6 +21,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.errors import UserError
 from craton.tomography.data.corrections import Corrections
 from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 
@@ -37,6 +38,10 @@ ROUNDED = Quanta()
 
 Told = Callable[[int, int], None]
 """A function of how many paths are done, of how many."""
+
+
+class CorrectedTooFar(UserError):
+    """A model's corrections leave a path that the theory cannot take: a station at the source, say."""
 
 
 class Synthetics(Protocol):
@@ -89,20 +94,22 @@ def observed_by_panels(observations: Observations, synthetics: Synthetics, panel
 
 
 def forward_problems(
-    settings: Config | TheorySettings, basis: ModelBasis, modes: ModeCatalogue, spheroidal: SpheroidalCatalogue | None
+    settings: Config | TheorySettings,
+    basis: ModelBasis,
+    modes: ModeCatalogue,
+    spheroidal: SpheroidalCatalogue | None,
+    figure: dict[str, f64] | None = None,
 ) -> tuple[ForwardProblem, ForwardProblem]:
     """The theories of seismograms and of derivatives that a configuration names: one object where they are the same.
 
-    spheroidal: None where only toroidal motion is asked for. Not collective.
+    spheroidal: None where only toroidal motion is asked for. figure: what ellipticity and rotation do (theory/figure.py); None:
+    nothing. Not collective.
     """
-
-    def by(theory: str) -> ForwardProblem:
-        complete = settings.theory.is_complete(settings.data.components)
-        return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, theory, spheroidal, complete)
-
-    of = settings.theory
-    g = by(of.kind)
-    return g, g if of.of_panels == of.kind else by(of.of_panels)
+    of, data = settings.theory, settings.data
+    complete = of.is_complete(data.components)
+    rates = {name: values.tolist() for name, values in (figure or {}).items()}
+    g = _craton.ForwardProblem(modes, basis, data.filter_periods_s, of.kind, spheroidal, complete, rates)
+    return g, g if of.of_panels == of.kind else g.of_theory(of.of_panels)
 
 
 def share(total: int, size: int, rank: int) -> tuple[int, int]:
@@ -148,10 +155,17 @@ class ModeTheory:
         self._last: tuple[f64, f64] | None = None
 
     def structure_of(self, model: f64) -> f64:
-        """The coefficients of a model without its corrections, which the paths have from now on."""
+        """The coefficients of a model without its corrections, which the paths have from now on.
+
+        CorrectedTooFar, on every rank, where no path can have them.
+        """
         structure, values = np.split(model, [self.problem.basis.size])
         if not np.array_equal(values, self._at):
-            self.paths, self._at = self.corrections.applied(values).path_set(self.problem), values.copy()
+            table = self.corrections.applied(values)
+            try:
+                self.paths, self._at = table.path_set(self.problem), values.copy()
+            except UserError as problem:
+                raise CorrectedTooFar(f"with the corrections found so far: {problem}") from None
         return np.ascontiguousarray(structure)
 
     def seismograms(self, model: f64) -> f64:

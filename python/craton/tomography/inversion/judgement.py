@@ -12,7 +12,7 @@ A fit to the noise does not make a theory right: what a poor theory does wrong, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +36,7 @@ SKIPPED_CORRELATION = 0.7
 OUTLIER = 2.0
 """An earthquake or station is an outlier where its misfit per sample is so many times the whole one, and above this itself."""
 MOST_NAMED = 3
+OF = {"earthquake": "event", "station": "station"}
 UNKNOWNS = {"earthquake": "origin times, centroids and moment tensors", "station": "times and gains of stations"}
 
 
@@ -46,10 +47,12 @@ def judge(
     unknowns: int,
     longest_s: float,
     theory: TheoryCheck | None = None,
+    unknown: Set[str] = frozenset(),
 ) -> Judgement:
     """Of a run's last model.
 
     predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip. theory: what a richer one adds.
+    unknown: event and station, where [corrections] has unknowns of them.
     """
     table, white = data.paths, data.whitened(data.observed - predicted)
     per_window = np.add.reduceat(white**2, table.offsets[:-1])
@@ -62,11 +65,11 @@ def judge(
         ("station", table.station, table.stations.name),
     ):
         found.outliers += outliers(kind, of, names, per_window, samples, fit)
-    found.warnings = list(warnings(found, total, unknowns))
+    found.warnings = list(warnings(found, total, unknowns, unknown))
     return found
 
 
-def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
+def warnings(found: Judgement, samples: float, unknowns: int, unknown: Set[str] = frozenset()) -> list[str]:
     """What a reader has to know before the maps are looked at."""
     scatter = DEVIATIONS * np.sqrt(2.0 / samples) + SLACK
     lines = list[str]()
@@ -105,9 +108,9 @@ def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
             )
             more = f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
             fits = "fits" if len(worst) == 1 else "fit"
+            cure = "" if OF[kind] in unknown else f". [corrections] makes {UNKNOWNS[kind]} unknowns"
             lines.append(
-                f"{counted(len(worst), kind)} {fits} much worse than the others, by 2 chi/N: {named}{more}. [corrections] makes "
-                f"{UNKNOWNS[kind]} unknowns"
+                f"{counted(len(worst), kind)} {fits} much worse than the others, by 2 chi/N: {named}{more}{cure}"
             )
     return lines
 

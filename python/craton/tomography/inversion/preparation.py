@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from craton import _craton
 from craton.runs.agreement import on_root
 from craton.tomography.data.corrections import Corrections, about_unknowns, true_corrections
 from craton.tomography.data.paths import build_paths
@@ -23,6 +22,7 @@ from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior, with_corrections
 from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained
+from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     with run.phases("kernels"):
         basis = make_basis(config, earth)
         spheroidal = shared_spheroidal_catalogue(earth, config, run.comm, run.say)
-        problem, derivatives = forward_problems(config, basis, modes, spheroidal)
+        figure = shared_figure(earth, config, modes, spheroidal, run.comm, run.say)
+        problem, derivatives = forward_problems(config, basis, modes, spheroidal, figure)
     with run.phases("set-up"):
         state = files.state(basis)
         first, start = first_model(run, files, basis, earth)
@@ -100,7 +101,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         elif source is None:
             observations = observations_of_file(run)
         else:
-            observations = synthetic_data(run, problem, spheroidal, source, true_model)
+            observations = synthetic_data(run, problem, source, true_model)
     with run.phases("paths"):
         corrections = Corrections(observations.paths, config.corrections)
         prior = with_corrections(prior, corrections.precision)
@@ -166,17 +167,14 @@ def observations_of_file(run: RunContext) -> Observations:
     return on_root(run.comm, lambda: file_observations(run.config, events, stations, run.say))
 
 
-def synthetic_data(
-    run: RunContext, problem: ForwardProblem, spheroidal: SpheroidalCatalogue | None, source: ModelBasis, model: f64
-) -> Observations:
+def synthetic_data(run: RunContext, problem: ForwardProblem, source: ModelBasis, model: f64) -> Observations:
     """Collective: seismograms of a model, and noise. source: the model's splines. problem: the inversion's theory."""
     config = run.config
     assert config.target is not None
     table = build_paths(config, *read_catalogues(config, run.comm), run.say)
     theory = config.target.theory or config.theory.kind
     if config.target.finer or theory != config.theory.kind:
-        periods_s, complete = config.data.filter_periods_s, problem.complete
-        problem = _craton.ForwardProblem(problem.modes, source, periods_s, theory, spheroidal, complete)
+        problem = problem.of_theory(theory, source)
     errors = Corrections(table, config.target.errors)
     wrong = errors.applied(true_corrections(errors, config.run.seed))
     traces = predict(problem, wrong.path_set(problem), model, run.comm, run.threads)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.runs.agreement import on_root
+from craton.tomography.inversion.forward import CorrectedTooFar
 from craton.tomography.inversion.persistence import FoundStep
 from craton.tomography.inversion.stopping import no_step_helps
 from craton.tomography.inversion.stored_hessian import StoredHessian
@@ -26,6 +27,7 @@ from craton.tomography.prior.prior import AnyPrior, Step, misfit
 if TYPE_CHECKING:
     from craton import SymmetricMatrix
     from craton._craton import ModelBasis
+    from craton.tomography.data.corrections import Corrections
     from craton.tomography.inversion.context import RunContext
     from craton.tomography.inversion.forward import Synthetics
     from craton.tomography.inversion.hessian_file import Linearised
@@ -52,9 +54,15 @@ class StepSearch:
     """Finds steps and their lengths. All calls are collective."""
 
     def __init__(
-        self, run: RunContext, files: RunFiles, basis: ModelBasis, prior: AnyPrior, synthetics: Synthetics
+        self,
+        run: RunContext,
+        files: RunFiles,
+        basis: ModelBasis,
+        prior: AnyPrior,
+        synthetics: Synthetics,
+        corrections: Corrections,
     ) -> None:
-        self.run, self.files = run, files
+        self.run, self.files, self.corrections = run, files, corrections
         self.basis, self.prior, self.synthetics = basis, prior, synthetics
 
     def solve(self, hessian: SymmetricMatrix, at: Linearised, state: State) -> FoundStep:
@@ -64,7 +72,9 @@ class StepSearch:
         before_s = run.phases.seconds["factorise"]
         stored = StoredHessian(run.place.hessian, run.comm).times if settings.in_place else None
         kind = EquationsOnOneRank if settings.reproducible else NormalEquations
-        equations = kind(hessian, run.comm, settings.solve_precision, settings.damping, run.say, stored)
+        equations = kind(
+            hessian, run.comm, settings.solve_precision, settings.damping, run.say, stored, damped=self.basis.size
+        )
         with run.phases("factorise"):
             step = self.prior.step(equations, at.gradient, state.latest)
         longest = on_root(run.comm, lambda: self.longest_length(step))
@@ -97,6 +107,7 @@ class StepSearch:
             length = found.longest * 0.5**halving
             model = state.latest + length * found.step.model
             weights = state.prior_weights + length * (found.step.weights - state.prior_weights)
+            model, weights = self.bounded(model, weights)
             if halving == len(found.tried):
                 self.try_length(found, model, state)
             lengths.append(length)
@@ -106,12 +117,23 @@ class StepSearch:
         why_not = no_step_helps(chi, totals, lengths)
         return Accepted(0.0, state.latest, state.prior_weights, float("nan"), why_not)
 
+    def bounded(self, model: f64, weights: f64) -> tuple[f64, f64]:
+        """A model with earthquakes no higher than the ground, and C_m^-1 (m - m^p) of it."""
+        structure, values = np.split(model, [self.basis.size])
+        within = self.corrections.bounded(values)
+        changed = self.corrections.precision * (within - values)
+        return np.concatenate([structure, within]), weights + np.concatenate([np.zeros(len(structure)), changed])
+
     def try_length(self, found: FoundStep, model: f64, state: State) -> None:
         """Adds the misfit of one more length, kept in step.h5."""
         run = self.run
         before_s = run.phases.seconds["misfit"]
         with run.phases("misfit"):
-            chi_data = self.synthetics.chi_data(model)
+            try:
+                chi_data = self.synthetics.chi_data(model)
+            except CorrectedTooFar as problem:
+                run.say(f"the step is too long: {problem}")
+                chi_data = float("inf")
         found.tried.append(run.comm.bcast(chi_data))
         found.misfit_s += run.phases.seconds["misfit"] - before_s
         self.files.save_step(found, state)

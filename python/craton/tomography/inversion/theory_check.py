@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from craton import _craton
 from craton.tomography.folder import TheoryCheck
 from craton.tomography.inversion.forward import predict
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
@@ -70,9 +69,7 @@ def check_theory(
     keep = sampled(len(data.paths), windows, seed)
     some = data.where(keep)
     by = np.repeat(keep, data.paths.samples)
-    better = _craton.ForwardProblem(
-        problem.modes, problem.basis, filter_periods_s, richer, spheroidal, problem.complete
-    )
+    better = problem.of_theory(richer)
     g = predict(better, some.paths.path_set(better), model, comm, threads)
     added = some.whitened(g - predicted[by])
     left = some.whitened(some.observed - predicted[by])

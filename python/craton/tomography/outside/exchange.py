@@ -34,6 +34,7 @@ from craton.tomography.data.paths import PathTable
 from craton.tomography.model.export import export, write_csv
 from craton.tomography.model.fields import Fields
 from craton.tomography.model.harmonics_export import export_harmonics
+from craton.tomography.waveforms.synthetics import ON_THE_GRID
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -139,7 +140,7 @@ def check_names(table: PathTable) -> None:
 def check_times(table: PathTable) -> None:
     """UserError for windows between the samples at multiples of the interval, at which seismograms from outside are taken."""
     off = np.abs(table.t_first_s / table.sample_interval_s - np.round(table.t_first_s / table.sample_interval_s))
-    if np.any(off > 1e-6):
+    if np.any(off > ON_THE_GRID):
         path = int(np.argmax(off))
         raise UserError(
             f"{table.describe(path)}: its window begins at {table.t_first_s[path]:g} s; allowed, with seismograms from outside: "

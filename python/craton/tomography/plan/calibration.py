@@ -251,8 +251,7 @@ class Trials:
         knots = np.asarray(basis.radial_knots_m)
         knots = np.interp(np.linspace(0, len(knots) - 1, radial), np.arange(len(knots)), knots)
         fewer = _craton.ModelBasis(level, np.ascontiguousarray(knots), basis.parameters)
-        theory = config.data.filter_periods_s, config.theory.of_panels, self.geometry.spheroidal, forward.complete
-        return _craton.ForwardProblem(forward.modes, fewer, *theory)
+        return forward.of_theory(config.theory.of_panels, fewer)
 
     def group(
         self, forward: ForwardProblem, stacks: i64, hessian: SymmetricMatrix, gradient: ConvergentVector

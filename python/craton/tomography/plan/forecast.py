@@ -10,7 +10,7 @@ from typing import Any
 from craton._launch import launched_size, usable_cores
 from craton.errors import UserError
 from craton.runs import process_memory
-from craton.tomography.config.load import Config, check_ranks
+from craton.tomography.config.load import Config, as_it_was, check_ranks
 from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
 from craton.tomography.plan.estimate import GIB, MIB, Estimate
@@ -167,7 +167,7 @@ def plan_of_run(directory: Path, machine_file: Path | None = None) -> tuple[Plan
     """A plan for what a run has done: its ranks, nodes and iterations; beside what it took."""
     folder = RunFolder(directory)
     record = folder.read_record()
-    config = Config.build(record.config, folder.record)
+    config = Config.build(as_it_was(record.config), folder.record)
     done = max((entry.iteration for entry in record.iterations), default=0)
     if not done or not record.phase_s:
         raise UserError(f"{folder.record}: no iteration was finished; allowed: a run with at least one")

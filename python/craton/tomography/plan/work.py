@@ -27,6 +27,7 @@ from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import one_length
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
+from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 f64 = NDArray[np.float64]
@@ -231,7 +232,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)
     spheroidal = shared_spheroidal_catalogue(earth, config, comm)
-    synthetics, forward = forward_problems(config, basis, modes, spheroidal)
+    figure = shared_figure(earth, config, modes, spheroidal, comm)
+    synthetics, forward = forward_problems(config, basis, modes, spheroidal, figure)
     spent_s["kernels"], clock = time.perf_counter() - clock, time.perf_counter()
     table = path_table(config, comm)
     spent_s["catalogues"] = time.perf_counter() - clock

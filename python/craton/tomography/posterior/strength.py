@@ -187,6 +187,11 @@ def cross_validation(
             f"{problem.source}: --folds of a run whose seismograms come from an outside solver; allowed: no --folds, because each "
             "fold would need seismograms of its own models"
         )
+    if len(problem.corrections):
+        raise UserError(
+            f"{problem.source}: --folds of a run with [corrections]; allowed: no --folds, because what is left out has helped to "
+            "correct the earthquakes and stations of the rest"
+        )
     data = read_data(problem)
     fold = fold_of_paths(data.observations.paths.event, folds, seed)
     sums = np.zeros(len(factors))

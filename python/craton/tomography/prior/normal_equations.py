@@ -52,6 +52,15 @@ class NormalEquations:
     """H v from where else H is kept; the factor then takes the place of H in its own memory and precision."""
     told: str = ""
     """How the last system was solved."""
+    damped: int | None = None
+    """How many unknowns, the first ones, are damped; None: all."""
+
+    @property
+    def amount(self) -> float:
+        """What damping adds to the diagonal. Collective."""
+        if not self.damping:
+            return 0.0
+        return self.damping * float(np.mean(self.hessian.diagonal()[: self.damped], dtype=np.float64))
 
     def factored(self, add_to: AddTo, times: Times) -> Factored:
         """Collective. add_to: adds M to a matrix; times: M v. UserError where the left-hand side is not positive definite."""
@@ -64,9 +73,7 @@ class Factored:
     def __init__(self, equations: NormalEquations, add_to: AddTo, times: Times) -> None:
         self.equations, self._add_to, self._times = equations, add_to, times
         hessian = equations.hessian
-        self._damping = (
-            equations.damping * float(np.mean(hessian.diagonal(), dtype=np.float64)) if equations.damping else 0.0
-        )
+        self._damping = equations.amount
         in_place = equations.stored_times is not None
         dtype = hessian.dtype.name if in_place else "float64" if equations.way == "float64" else "float32"
         self._refines = equations.way == "refined" and dtype == "float32"
@@ -98,7 +105,8 @@ class Factored:
         vector = np.ascontiguousarray(vector)
         stored = self.equations.stored_times
         product = linalg.matvec(self.equations.hessian, vector) if stored is None else stored(vector)
-        return np.asarray(product) + self._damping * vector + self._times(vector)
+        damped = vector if self.equations.damped is None else vector * (np.arange(len(vector)) < self.equations.damped)
+        return np.asarray(product) + self._damping * damped + self._times(vector)
 
     def _by_factor(self, vector: f64) -> f64:
         """What the factor alone makes of a right-hand side. A factor in float32 gets one that float32 has room for."""
@@ -115,7 +123,7 @@ class Factored:
         hessian = self.equations.hessian
         system = hessian.copy(dtype) if self.equations.stored_times is None else hessian
         self._add_to(system)
-        add_to_diagonal(system, self._damping)
+        add_to_diagonal(system, self._damping, self.equations.damped)
         self._largest = float(np.max(np.abs(system.diagonal())))
         self._factor = linalg.Cholesky(system)
         self.equations.told = dtype
@@ -136,12 +144,13 @@ class Factored:
         return vector
 
 
-def add_to_diagonal(system: SymmetricMatrix, amount: float) -> None:
-    """Adds to each element of the diagonal. Local; call it on every rank."""
+def add_to_diagonal(system: SymmetricMatrix, amount: float, first: int | None = None) -> None:
+    """Adds to each element of the diagonal, or to the first ones. Local; call it on every rank."""
     if amount:
         for part in system.triangle:
-            _, rows, cols = np.intersect1d(part.rows, part.cols, assume_unique=True, return_indices=True)
-            part.local[rows, cols] += amount
+            both, rows, cols = np.intersect1d(part.rows, part.cols, assume_unique=True, return_indices=True)
+            mine = both < (system.order if first is None else first)
+            part.local[rows[mine], cols[mine]] += amount
 
 
 def inner(one: f64, other: f64) -> float:

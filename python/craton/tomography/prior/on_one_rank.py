@@ -35,7 +35,9 @@ class FactoredOnOneRank(Factored):
 
         def factor() -> None:
             assert whole is not None
-            alone = NormalEquations(whole, MPI.COMM_SELF, equations.way, equations.damping, equations.say)
+            alone = NormalEquations(
+                whole, MPI.COMM_SELF, equations.way, equations.damping, equations.say, damped=equations.damped
+            )
             self._own.append(alone.factored(add_to, times))
 
         on_root(equations.comm, factor)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from craton import SymmetricMatrix
 from craton.errors import UserError
+from craton.runs.agreement import on_root
 from craton.tomography.prior.parts import chunks, summed
 
 if TYPE_CHECKING:
@@ -37,15 +38,23 @@ def without_corrections(
     holds as many rows as there are corrections.
     """
     size = len(gradient) - len(values)
-    across, own = rows_of_corrections(hessian, size, comm)
-    try:
-        factor = scipy.linalg.cholesky(own + np.diag(precision), lower=True)
-    except scipy.linalg.LinAlgError:
-        raise UserError(
-            "the Hessian of the earthquakes' and stations' corrections is not positive; allowed: hessian.h5 of a run"
-        ) from None
-    rows = scipy.linalg.solve_triangular(factor, across, lower=True, overwrite_b=True)
-    force = scipy.linalg.solve_triangular(factor, gradient[size:] - precision * values, lower=True)
+    rows, own = rows_of_corrections(hessian, size, comm)
+
+    def solved() -> f64:
+        """L^-1 b, and L^-1 H_ts in the place of H_ts; S = L L^T."""
+        try:
+            factor = scipy.linalg.cholesky(own + np.diag(precision), lower=True)
+        except scipy.linalg.LinAlgError:
+            raise UserError(
+                "the Hessian of the earthquakes' and stations' corrections is not positive; allowed: hessian.h5 of a run"
+            ) from None
+        for some in chunks(len(rows), size):
+            rows[:, some] = scipy.linalg.solve_triangular(factor, rows[:, some], lower=True)
+        return np.asarray(scipy.linalg.solve_triangular(factor, gradient[size:] - precision * values, lower=True))
+
+    force = on_root(comm, solved)
+    for row in rows:  # rank 0's, the same bits everywhere
+        comm.Bcast(row)
     structure = SymmetricMatrix(world, size, dtype=hessian.dtype, block=block)
     for part in hessian.triangle:
         inside = part.rows < size

@@ -33,6 +33,7 @@ from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
 from craton.tomography.stored.marginal import without_corrections
+from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class LinearisedProblem:
     model: f64
     prior_mean: f64
     chi_data: float | None
-    """First part of equation 1 at the model; None where neither hessian.h5 nor record.json tells."""
+    """First part of equation 1 at the model; None where neither hessian.h5 nor record.json tells. With corrections their prior's
+    part is in it, and it is that of the corrections which fit best."""
     samples: int | None
     linearised_at: int
     """The iteration whose model it is."""
@@ -99,15 +101,18 @@ def read_problem(
     basis = basis_of(there)
     gradient, model, mean = (np.ascontiguousarray(there[name]) for name in ("gradient", "model", "prior_mean"))
     hessian, values = load_hessian(source, there, len(model), world, comm), model[basis.size :]
+    damping = float(there["inversion"]["damping"])
     if len(values):
+        of_structure = np.mean(np.asarray(hessian.diagonal(), np.float64)[: basis.size])
         block = hessian_block(there["inversion"]["block"], basis.size)
         hessian, gradient, change = without_corrections(
             hessian, gradient, values, there["corrections_precision"], block, world, comm
         )
         chi_data = None if chi_data is None else chi_data + change
+        damping *= float(of_structure / np.mean(np.asarray(hessian.diagonal(), np.float64)))  # the same amount
     return LinearisedProblem(
         source, basis, world, comm, hessian, gradient, model[: basis.size].copy(), mean[: basis.size].copy(), chi_data,
-        samples, int(there["linearised_at_iteration"]), float(there["inversion"]["damping"]), run_prior(there),
+        samples, int(there["linearised_at_iteration"]), damping, run_prior(there),
         json.loads(there.get("config", "{}")), values,
     )  # fmt: skip
 
@@ -214,8 +219,15 @@ def read_data(problem: LinearisedProblem) -> RunData:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)
         observations = dataclasses.replace(observations, correlation_s=lengths)
     corrections = Corrections(observations.paths, settings.corrections)
+    if corrections.size != len(problem.corrections):
+        raise UserError(
+            f"{file}: its earthquakes and stations have {corrections.size} unknowns; allowed: {len(problem.corrections)}, as in "
+            f"{problem.source}"
+        )
     observations = dataclasses.replace(observations, paths=corrections.applied(problem.corrections))
     earth = reference_earth(settings.earth)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
-    return RunData(*forward_problems(settings, problem.basis, modes, spheroidal), observations, settings.assembly)
+    figure = shared_figure(earth, settings, modes, spheroidal, comm)
+    problems = forward_problems(settings, problem.basis, modes, spheroidal, figure)
+    return RunData(*problems, observations, settings.assembly)

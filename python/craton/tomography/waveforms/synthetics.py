@@ -87,26 +87,35 @@ def predicted(source: SyntheticSource, paths: PathTable) -> f64:
     return out
 
 
+ON_THE_GRID = 1e-6
+"""A time that is so few samples off the grid is on it (outside/exchange.py)."""
+
+
 def whole_and_rest(samples: float) -> tuple[int, float]:
     """A number of samples as a whole one and what is beyond it, 0 where that is rounding."""
     nearest = round(samples)
-    if abs(samples - nearest) < 1e-9 * max(1.0, abs(samples)):
+    if abs(samples - nearest) <= ON_THE_GRID:
         return nearest, 0.0
     return int(np.floor(samples)), samples - np.floor(samples)
 
 
 def earlier(trace: f64, samples: float) -> f64:
-    """A trace whose samples are those between, `samples` < 1 further on: of its band, by its spectrum. NaN stays at the end."""
-    end = len(trace) if np.all(np.isfinite(trace)) else int(np.argmax(~np.isfinite(trace)))
-    mirrored = np.concatenate([trace[:end], trace[:end][::-1]])  # no step at either end
-    turned = np.fft.rfft(mirrored) * np.exp(2j * np.pi * samples * np.fft.rfftfreq(2 * end))
+    """A trace whose samples are those between, `samples` < 1 further on: of its band, by its spectrum.
+
+    NaN, where the trace does not begin or has ended, stays so.
+    """
+    there = np.flatnonzero(np.isfinite(trace))
     out = np.full(len(trace), np.nan)
-    out[:end] = np.fft.irfft(turned, 2 * end)[:end]
+    if len(there):
+        known = slice(there[0], there[-1] + 1)
+        mirrored = np.concatenate([trace[known], trace[known][::-1]])  # no step at either end
+        turned = np.fft.rfft(mirrored) * np.exp(2j * np.pi * samples * np.fft.rfftfreq(len(mirrored)))
+        out[known] = np.fft.irfft(turned, len(mirrored))[: len(mirrored) // 2]
     return out
 
 
 class ModeSynthetics:
-    """Sums of modes of the reference Earth: the inversion's own, toroidal ones for T and spheroidal ones for Z and R.
+    """Sums of modes of the reference Earth: toroidal ones for T and spheroidal ones for Z and R.
 
     With `complete` all of them on each component, as a seismometer shows them, which gravity and tilt act on.
     """

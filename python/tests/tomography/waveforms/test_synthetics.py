@@ -313,5 +313,9 @@ def test_windows_between_samples():
     found = np.split(predicted(source, table), table.offsets[1:-1])
     for window, begin_s, factor in zip(found, first_s, gain, strict=True):
         np.testing.assert_allclose(window, factor * source.at(begin_s + 10.0 * np.arange(len(window))), atol=1e-6)
+    late = Wavelet(100)
+    late.trace = lambda *of: np.where(np.arange(100) < 15, np.nan, source.trace(*of))  # a record that begins at 150 s
+    window = predicted(late, dataclasses.replace(table, t_first_s=np.array([200.0, 203.7, 296.2, 250.5])))
+    np.testing.assert_allclose(window[30:60], 2.0 * source.at(203.7 + 10.0 * np.arange(30)), atol=1e-4)
     with pytest.raises(UserError, match=r"at 203.7 s and the 90 samples"):
         predicted(source, dataclasses.replace(table, samples=np.array([30, 90, 20, 40])))

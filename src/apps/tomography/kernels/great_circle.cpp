@@ -21,6 +21,11 @@ double geocentric_latitude_rad(double geographic_rad) {
     return std::atan2(ratio * std::sin(geographic_rad), std::cos(geographic_rad));
 }
 
+double geographic_latitude_rad(double geocentric_rad) {
+    constexpr double ratio = (1 - flattening) * (1 - flattening);
+    return std::atan2(std::sin(geocentric_rad), ratio * std::cos(geocentric_rad));
+}
+
 unit_vector position(double geocentric_latitude_rad, double longitude_rad) {
     const double horizontal = std::cos(geocentric_latitude_rad);
     return {horizontal * std::cos(longitude_rad), horizontal * std::sin(longitude_rad), std::sin(geocentric_latitude_rad)};

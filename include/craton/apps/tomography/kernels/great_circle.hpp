@@ -14,6 +14,8 @@ inline constexpr double flattening = 1.0 / 298.257;
 
 /// Latitude as seen from the Earth's centre, of the geographic (map) latitude: tan(geocentric) = (1 - f)^2 tan(geographic).
 [[nodiscard]] double geocentric_latitude_rad(double geographic_rad);
+/// The inverse.
+[[nodiscard]] double geographic_latitude_rad(double geocentric_rad);
 
 [[nodiscard]] unit_vector position(double geocentric_latitude_rad, double longitude_rad);
 [[nodiscard]] double latitude_rad(const unit_vector& point);
