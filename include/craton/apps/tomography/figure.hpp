@@ -10,8 +10,8 @@ namespace craton::tomography {
 /// Of the Earth, rad/s.
 inline constexpr double rotation_rad_s = 7.292115e-5;
 
-/// The ellipticity of surfaces of equal density in an Earth that rotates in hydrostatic equilibrium: at colatitude theta they lie at
-/// r (1 - 2/3 e(r) P_2(cos theta)). By Clairaut's equation in Radau's form (Dahlen & Tromp 1998, section 14.1.2):
+/// The ellipticity of surfaces of equal density in an Earth that rotates in hydrostatic equilibrium: at colatitude theta they lie
+/// at r (1 - 2/3 e(r) P_2(cos theta)). By Clairaut's equation in Radau's form (Dahlen & Tromp 1998, section 14.1.2):
 ///   r n' + n^2 - n - 6 + 6 (rho / mean rho below) (n + 1) = 0,   n = r e' / e,   e(a) = 5/2 (W^2 a^3 / G M) / (n(a) + 2)
 class hydrostatic_figure {
   public:
