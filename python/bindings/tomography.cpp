@@ -372,12 +372,14 @@ figure_effects figure_of(const std::map<std::string, std::vector<double>>& rates
     const std::map<std::string, std::vector<double>*> places{{"toroidal_stretch", &out.toroidal.stretch},
                                                              {"toroidal_turn", &out.toroidal.turn},
                                                              {"spheroidal_stretch", &out.spheroidal.stretch},
-                                                             {"spheroidal_turn", &out.spheroidal.turn}};
+                                                             {"spheroidal_turn", &out.spheroidal.turn},
+                                                             {"toroidal_crust", &out.toroidal.crust},
+                                                             {"spheroidal_crust", &out.spheroidal.crust}};
     for (const auto& [name, values] : rates) {
         const auto place = places.find(name);
         if (place == places.end()) {
             throw user_error("figure: '" + name +
-                             "' is unknown; allowed: toroidal_stretch, toroidal_turn, spheroidal_stretch, spheroidal_turn");
+                             "' is unknown; allowed: stretch, turn or crust after toroidal_ or spheroidal_");
         }
         *place->second = values;
     }
@@ -389,7 +391,7 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
                    const f64_in& half_duration_s, const f64_in& station_latitude_deg, const f64_in& station_longitude_deg,
                    const i64_in& event_index, const i64_in& station_index, const f64_in& t_first_s, double sample_interval_s,
                    const i64_in& samples, const std::vector<std::string>& along, const std::vector<std::string>& measured,
-                   const std::optional<f64_in>& gain) {
+                   const std::optional<f64_in>& gain, const std::optional<f64_matrix_in>& crust) {
     const auto events = events_from(event_latitude_deg, event_longitude_deg, event_depth_m, moment_tensor_Nm, half_duration_s);
     need_length("station_longitude_deg", station_longitude_deg.size(), station_latitude_deg.size());
     std::vector<station> stations(station_latitude_deg.size());
@@ -415,7 +417,8 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
                        gain ? gain->data()[p] : 1.0};
     }
     const nb::gil_scoped_release release;
-    new (self) path_set(forward, events, stations, requests);
+    const auto parts = crust ? std::span(crust->data(), crust->size()) : std::span<const double>();
+    new (self) path_set(forward, events, stations, requests, parts);
 }
 
 const path& path_at(const path_set& paths, std::int64_t index) {
@@ -519,13 +522,15 @@ Immutable; not collective.)")
              "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
              "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
              "component"_a = std::vector<std::string>(), "gain"_a.none() = nb::none(),
+             "crust"_a.none() = nb::none(),
              R"(Events, stations, and the paths between them.
 
 Per event: position, depth below 6371 km, moment tensor (events x 6: rr, tt, pp, rt, rp, tp in N m) and half duration.
 Per station: position. Per path: event index, station index, first sample's time after the origin time, and number of
 samples. along: the way the wave came, of each path: minor, major, or whole (all round, for comparison); empty: minor.
 component: of each path, Z (up), R (away from the source) or T (right of it); empty: T. gain: of each path, what the
-ground's motion is multiplied by; None: 1. Geographic latitudes; converted to geocentric inside. UserError names the
+ground's motion is multiplied by; None: 1. crust: how much of each path lies above each crust of the problem's, shape
+(paths, crusts); None: none. Geographic latitudes; converted to geocentric inside. UserError names the
 event, station or path, the value and the allowed range.)")
         .def("__len__", &path_set::size, "How many paths there are.")
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal,
@@ -630,15 +635,23 @@ UserError for a path of an event or a station that has no unknowns.)");
             [](forward_problem* self, std::shared_ptr<mode_catalogue> modes, std::shared_ptr<model_basis> basis,
                const std::tuple<double, double, double, double>& periods, const std::string& theory,
                std::shared_ptr<spheroidal_catalogue> spheroidal, bool complete,
-               const std::map<std::string, std::vector<double>>& figure) {
+               const std::map<std::string, std::vector<double>>& figure,
+               const std::vector<std::tuple<double, double, double>>& scaled) {
                 const auto [t1, t2, t3, t4] = periods;
                 auto effects = figure_of(figure);
+                scaling table;
+                for (const auto& [radius_m, vp, density] : scaled) {
+                    table.radius_m.push_back(radius_m);
+                    table.vp_over_vs.push_back(vp);
+                    table.density_over_vs.push_back(density);
+                }
                 const nb::gil_scoped_release release;
                 new (self) forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4}, theory_of(theory),
-                                           std::move(spheroidal), complete, std::move(effects));
+                                           std::move(spheroidal), complete, std::move(effects), std::move(table));
             },
             "modes"_a, "basis"_a, "filter_periods_s"_a, "theory"_a = "pava", "spheroidal"_a.none() = nb::none(),
             "complete"_a = false, "figure"_a = std::map<std::string, std::vector<double>>(),
+            "scaling"_a = std::vector<std::tuple<double, double, double>>(),
             R"(filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3.
 
 theory: pava (frequencies shift by the path's average); nact (that along branches of overtones, and coupling across them:
@@ -646,7 +659,9 @@ sensitivity in the great circle's plane and, to first order, beside it); nact_in
 and born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for vertical and radial motion.
 complete: horizontal motion is that of both types of modes; those that move a component less do so by path averages.
 figure: what ellipticity and rotation do to the frequencies of a catalogue's modes, rad/s: toroidal_stretch,
-toroidal_turn, spheroidal_stretch, spheroidal_turn (craton.tomography.theory.figure).
+toroidal_turn, spheroidal_stretch, spheroidal_turn (craton.tomography.theory.figure); and what other crusts do, modes x
+crusts, toroidal_crust and spheroidal_crust (craton.tomography.theory.crust). scaling: rows of radius (m),
+dlnVp / dlnVs and dlnrho / dlnVs, linear between them; empty: Vp and density stay as they are.
 
 UserError when periods do not decrease, T4 is below the catalogue's shortest period, the radial knots miss mantle and
 crust, or for another theory.)")

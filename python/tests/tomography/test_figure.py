@@ -157,7 +157,7 @@ def test_effects_are_only_what_is_asked_for(earth, small_config, modes):
 
 def test_wrong_rates(modes):
     basis = _craton.ModelBasis(1, np.linspace(3480e3, 6368e3, 4))
-    with pytest.raises(UserError, match="figure: 'tides' is unknown; allowed: toroidal_stretch"):
+    with pytest.raises(UserError, match="figure: 'tides' is unknown; allowed: stretch, turn or crust"):
         _craton.ForwardProblem(modes[0], basis, (800.0, 500.0, 180.0, 150.0), figure={"tides": [1.0]})
     with pytest.raises(UserError, match=r"figure: rates of 3 modes; allowed: none, or one for each of the catalogue's"):
         _craton.ForwardProblem(modes[0], basis, (800.0, 500.0, 180.0, 150.0), figure={"toroidal_turn": [1.0, 2.0, 3.0]})

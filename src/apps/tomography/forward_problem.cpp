@@ -55,6 +55,20 @@ const double* profile_at(const model_basis& basis, std::span<const double> model
     return model.data() + static_cast<std::size_t>((parameter * basis.n_lateral() + knot) * basis.n_radial());
 }
 
+void check_scaling(const scaling& of) {
+    if (of.vp_over_vs.size() != of.radius_m.size() || of.density_over_vs.size() != of.radius_m.size()) {
+        throw user_error(fmt::format("scaling: {} radii with {} of Vp and {} of density; allowed: one of each per radius",
+                                     of.radius_m.size(), of.vp_over_vs.size(), of.density_over_vs.size()));
+    }
+    for (std::size_t i = 0; i < of.radius_m.size(); ++i) {
+        const bool finite = std::isfinite(of.radius_m[i]) && std::isfinite(of.vp_over_vs[i]) && std::isfinite(of.density_over_vs[i]);
+        if (!finite || (i > 0 && !(of.radius_m[i] > of.radius_m[i - 1]))) {
+            throw user_error(fmt::format("scaling: row {} has {} m, {} and {}; allowed: finite numbers, radii that increase", i,
+                                         of.radius_m[i], of.vp_over_vs[i], of.density_over_vs[i]));
+        }
+    }
+}
+
 /// From [sample][knot][parameter][radial] to the order of path::parameters(), [sample][parameter][knot][radial].
 void sort_by_parameter(std::span<const float> by_knot, std::size_t samples, std::size_t knots, std::size_t parameters,
                        std::size_t radial, std::span<float> out) {
@@ -70,6 +84,20 @@ void sort_by_parameter(std::span<const float> by_knot, std::size_t samples, std:
 
 } // namespace
 
+bool scaling::weighs() const {
+    return std::ranges::any_of(density_over_vs, [](double value) { return value != 0; });
+}
+
+double scaling::at(const std::vector<double>& values, double radius) const {
+    if (values.empty()) return 0;
+    const auto above = std::ranges::upper_bound(radius_m, radius);
+    if (above == radius_m.begin()) return values.front();
+    if (above == radius_m.end()) return values.back();
+    const auto i = static_cast<std::size_t>(above - radius_m.begin());
+    const double part = (radius - radius_m[i - 1]) / (radius_m[i] - radius_m[i - 1]);
+    return values[i - 1] + part * (values[i] - values[i - 1]);
+}
+
 forward_problem::scratch& forward_problem::thread_scratch() {
     thread_local scratch work;
     return work;
@@ -77,9 +105,11 @@ forward_problem::scratch& forward_problem::thread_scratch() {
 
 forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
                                  std::array<double, 4> filter_periods_s, theory kind,
-                                 std::shared_ptr<const spheroidal_catalogue> spheroidal, bool complete, figure_effects figure)
+                                 std::shared_ptr<const spheroidal_catalogue> spheroidal, bool complete, figure_effects figure,
+                                 scaling scaled)
     : modes_(std::move(modes)), basis_(std::move(basis)), spheroidal_modes_(std::move(spheroidal)),
-      filter_periods_s_(filter_periods_s), kind_(kind), complete_(complete), figure_(std::move(figure)) {
+      filter_periods_s_(filter_periods_s), kind_(kind), complete_(complete), figure_(std::move(figure)), scaled_(std::move(scaled)) {
+    check_scaling(scaled_);
     check_filter_periods(filter_periods_s, modes_->arrays().shortest_period_s);
     const earth_model& earth = modes_->earth();
     const auto knots = basis_->radial().knots_m();
@@ -88,7 +118,7 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
             fmt::format("model basis: radial knots from {} to {} m do not reach into mantle and crust; allowed: {} to {} m",
                         knots.front(), knots.back(), earth.cmb_radius_m(), earth.solid_surface_radius_m()));
     }
-    toroidal_ = std::make_shared<const mode_family>(modes_, *basis_, filter_periods_s, kind, figure_.toroidal);
+    toroidal_ = std::make_shared<const mode_family>(modes_, *basis_, filter_periods_s, kind, figure_.toroidal, scaled_);
     if (complete && spheroidal_modes_ == nullptr) {
         throw user_error("forward problem: complete motion without spheroidal modes; allowed: a catalogue of them");
     }
@@ -99,12 +129,12 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
                         spheroidal_modes_->earth().name(), earth.name()));
     }
     check_filter_periods(filter_periods_s, spheroidal_modes_->arrays().shortest_period_s);
-    spheroidal_ = std::make_shared<const mode_family>(spheroidal_modes_, *basis_, filter_periods_s, kind, figure_.spheroidal);
+    spheroidal_ = std::make_shared<const mode_family>(spheroidal_modes_, *basis_, filter_periods_s, kind, figure_.spheroidal, scaled_);
 }
 
 forward_problem::forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis)
     : forward_problem(like.modes_, std::move(basis), like.filter_periods_s_, kind, like.spheroidal_modes_, like.complete_,
-                      like.figure_) {}
+                      like.figure_, like.scaled_) {}
 
 std::int64_t forward_problem::active_modes() const { return static_cast<std::int64_t>(toroidal_->size()); }
 std::span<const double> forward_problem::frequency_kernels() const { return toroidal_->kernels(); }
@@ -135,6 +165,10 @@ void forward_problem::check(const path& path, std::span<const double> model) con
     if (!measures(path.request().measured)) {
         throw user_error(
             "path: vertical and radial motion need spheroidal modes, which this problem was made without; allowed: transverse");
+    }
+    if (path.crust().size() != family_of(path).crusts()) {
+        throw user_error(fmt::format("path: parts of {} crusts; allowed: {}, this problem's", path.crust().size(),
+                                     family_of(path).crusts()));
     }
 }
 

@@ -53,6 +53,10 @@ double tangential(std::int64_t l) { return std::sqrt(std::max(0.0, k_squared(l) 
 template <class Catalogue>
 void mode_family::select(const Catalogue& modes, std::array<double, 4> filter_periods_s, const figure_rates& figure) {
     const auto& all = modes.arrays();
+    if (figure.crust.size() % std::max<std::size_t>(all.n.size(), 1) != 0) {
+        throw user_error(fmt::format("crust: {} rates of {} modes; allowed: equally many for each", figure.crust.size(), all.n.size()));
+    }
+    const std::size_t crusts = figure.crust.size() / std::max<std::size_t>(all.n.size(), 1);
     for (const auto* const rates : {&figure.stretch, &figure.turn}) {
         if (!rates->empty() && rates->size() != all.n.size()) {
             throw user_error(fmt::format("figure: rates of {} modes; allowed: none, or one for each of the catalogue's {}",
@@ -71,6 +75,7 @@ void mode_family::select(const Catalogue& modes, std::array<double, 4> filter_pe
         filter_.push_back(gain / (omega * omega));
         if (!figure.stretch.empty()) figure_.stretch.push_back(figure.stretch[k]);
         if (!figure.turn.empty()) figure_.turn.push_back(figure.turn[k]);
+        for (std::size_t j = 0; j < crusts; ++j) figure_.crust.push_back(figure.crust[k * crusts + j]);
         l_max_ = std::max(l_max_, all.l[k]);
     }
     if (omega_.empty()) {
@@ -108,13 +113,16 @@ mode_family::radial_points mode_family::points_for(const radial_mesh& mesh, cons
 
 const radial_mesh& mode_family::mesh() const { return type_ == mode_type::toroidal ? toroidal_->mesh() : spheroidal_->mesh(); }
 
-/// Toroidal: r X, sqrt(k^2 - 2) W. Spheroidal: r U', G, r U' + G (for their product), r X, sqrt(k^2 - 2) V (mode_kernels.hpp).
+/// Toroidal: r X, sqrt(k^2 - 2) W. Spheroidal: r U', G, r U' + G (for their product), r X, sqrt(k^2 - 2) V (mode_kernels.hpp). Where
+/// density changes: w r W, or w r U and w r V.
 void mode_family::fields_of(std::size_t mode, double radius_m, std::span<double> channel) const {
     const double wavenumber = std::sqrt(k_squared(l_[mode]));
+    const double motion = omega_[mode] * radius_m;
     if (type_ == mode_type::toroidal) {
         const auto [w, slope] = toroidal_->eigenfunction(index_[mode], radius_m);
         channel[0] = radius_m * slope - w;
         channel[1] = tangential(l_[mode]) * w;
+        channel[2] = motion * w;
         return;
     }
     const spheroidal_point at = spheroidal_->evaluate(index_[mode], radius_m);
@@ -123,31 +131,40 @@ void mode_family::fields_of(std::size_t mode, double radius_m, std::span<double>
     channel[2] = channel[0] + channel[1];
     channel[3] = radius_m * at.dv - at.v + wavenumber * at.u;
     channel[4] = tangential(l_[mode]) * at.v;
+    channel[5] = motion * at.u;
+    channel[6] = motion * at.v;
 }
 
-/// dlnVs (0) and dlnxi (1) at fixed A, C and eta.
-void mode_family::weights_of(const love_parameters& moduli, std::size_t parameter, std::span<double> channel) const {
+/// dlnVs (0) with what is scaled to it, and dlnxi (1) at fixed A and C; eta stays as it is.
+void mode_family::weights_of(double radius_m, double density_kg_m3, const love_parameters& moduli, std::size_t parameter,
+                             std::span<double> channel) const {
     const double xi = moduli.L > 0 ? moduli.N / moduli.L : 1;
-    const double dL = parameter == 0 ? 2 * moduli.L : -xi / (2 + xi) * moduli.L;
-    const double dN = parameter == 0 ? 2 * moduli.N : 2 / (2 + xi) * moduli.N;
+    const double heavier = parameter == 0 ? scaled_.density_at(radius_m) : 0; // moduli at fixed speeds grow with density
+    const double stiffer = parameter == 0 ? 2 * scaled_.vp_at(radius_m) + heavier : 0;
+    const double dA = stiffer * moduli.A;
+    const double dC = stiffer * moduli.C;
+    const double dL = parameter == 0 ? (2 + heavier) * moduli.L : -xi / (2 + xi) * moduli.L;
+    const double dN = parameter == 0 ? (2 + heavier) * moduli.N : 2 / (2 + xi) * moduli.N;
     if (type_ == mode_type::toroidal) {
         channel[0] = dL;
         channel[1] = dN;
+        channel[2] = -heavier * density_kg_m3;
         return;
     }
-    const double dF = -2 * moduli.F / (moduli.A - 2 * moduli.L) * dL;
-    channel[0] = -dF;
-    channel[1] = -dF - dN;
+    const double dF = moduli.F / (moduli.A - 2 * moduli.L) * (dA - 2 * dL);
+    channel[0] = dC - dF;
+    channel[1] = dA - dF - dN;
     channel[2] = dF;
     channel[3] = dL;
     channel[4] = dN;
+    channel[5] = channel[6] = -heavier * density_kg_m3;
 }
 
 /// Moduli at a frequency in the middle of the band; what a mode's own frequency makes of them, the factor of all that is
 /// proportional to the shear modulus, goes into its fields by halves.
 mode_family::strain mode_family::strain_at(const radial_points& points, std::size_t parameters) const {
     const std::size_t count = points.radius_m.size();
-    const std::size_t width = type_ == mode_type::toroidal ? 2 : 5;
+    const std::size_t width = channels();
     const bool dispersion = type_ == mode_type::toroidal ? toroidal_->arrays().dispersion : spheroidal_->arrays().dispersion;
     strain out;
     out.fields = {static_cast<std::int64_t>(size()), static_cast<std::int64_t>(width), static_cast<std::int64_t>(count),
@@ -156,20 +173,20 @@ mode_family::strain mode_family::strain_at(const radial_points& points, std::siz
     for (parameter_weights& each : out.weights) each.values.resize(width * count);
     const auto [slowest, fastest] = std::minmax_element(omega_.begin(), omega_.end());
     const double centre = std::sqrt(*slowest * *fastest);
-    std::array<double, 5> channel{};
+    std::array<double, 7> channel{};
     for (std::size_t q = 0; q < count; ++q) {
         const double r = points.radius_m[q];
         const material at = earth_->evaluate(r);
         const love_parameters moduli = dispersion ? dispersed_love_parameters(at, centre) : at.love();
         for (std::size_t p = 0; p < parameters; ++p) {
-            weights_of(moduli, p, channel);
+            weights_of(r, at.density_kg_m3, moduli, p, channel);
             for (std::size_t c = 0; c < width; ++c) out.weights[p].values[c * count + q] = points.weight[q] * channel[c];
         }
         for (std::size_t k = 0; k < size(); ++k) {
             const double own = dispersion && moduli.L > 0 ? dispersed_love_parameters(at, omega_[k]).L / moduli.L : 1.0;
             fields_of(k, r, channel);
             for (std::size_t c = 0; c < width; ++c) {
-                out.fields.values[(k * width + c) * count + q] = std::sqrt(own) * channel[c];
+                out.fields.values[(k * width + c) * count + q] = (c < strain_channels() ? std::sqrt(own) : 1) * channel[c];
             }
         }
     }
@@ -211,7 +228,7 @@ void mode_family::tabulate(const model_basis& basis, theory kind) {
     for (std::size_t k = 0; k < size(); ++k) {
         std::array<double, 5> energy{};
         double all = 0;
-        for (std::size_t c = 0; c < static_cast<std::size_t>(of_modes.fields.channels); ++c) {
+        for (std::size_t c = 0; c < strain_channels(); ++c) {
             for (std::size_t q = 0; q < count; ++q) {
                 const double f = of_modes.fields.values[(k * static_cast<std::size_t>(of_modes.fields.channels) + c) * count + q];
                 energy[c] += of_modes.weights[0].values[c * count + q] * f * f;
@@ -243,8 +260,9 @@ mode_family::at_radii mode_family::seen_at(std::span<const double> radii_m, std:
 }
 
 mode_family::mode_family(std::shared_ptr<const mode_catalogue> modes, const model_basis& basis,
-                         std::array<double, 4> filter_periods_s, theory kind, const figure_rates& figure)
-    : type_(mode_type::toroidal), earth_(&modes->earth()), toroidal_(std::move(modes)), filter_periods_s_(filter_periods_s) {
+                         std::array<double, 4> filter_periods_s, theory kind, const figure_rates& figure, scaling scaled)
+    : type_(mode_type::toroidal), earth_(&modes->earth()), toroidal_(std::move(modes)), filter_periods_s_(filter_periods_s),
+      scaled_(std::move(scaled)) {
     select(*toroidal_, filter_periods_s, figure);
     for (std::size_t k = 0; k < size(); ++k) {
         vertical_.push_back(0);
@@ -254,8 +272,9 @@ mode_family::mode_family(std::shared_ptr<const mode_catalogue> modes, const mode
 }
 
 mode_family::mode_family(std::shared_ptr<const spheroidal_catalogue> modes, const model_basis& basis,
-                         std::array<double, 4> filter_periods_s, theory kind, const figure_rates& figure)
-    : type_(mode_type::spheroidal), earth_(&modes->earth()), spheroidal_(std::move(modes)), filter_periods_s_(filter_periods_s) {
+                         std::array<double, 4> filter_periods_s, theory kind, const figure_rates& figure, scaling scaled)
+    : type_(mode_type::spheroidal), earth_(&modes->earth()), spheroidal_(std::move(modes)), filter_periods_s_(filter_periods_s),
+      scaled_(std::move(scaled)) {
     select(*spheroidal_, filter_periods_s, figure);
     const double surface = earth_->solid_surface_radius_m();
     for (std::size_t k = 0; k < size(); ++k) {

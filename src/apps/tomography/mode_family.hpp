@@ -19,9 +19,9 @@ class mode_family {
   public:
     /// figure: of all modes of the catalogue. Throws user_error when no mode is in the band.
     mode_family(std::shared_ptr<const mode_catalogue> modes, const model_basis& basis, std::array<double, 4> filter_periods_s,
-                theory kind, const figure_rates& figure = {});
+                theory kind, const figure_rates& figure = {}, scaling scaled = {});
     mode_family(std::shared_ptr<const spheroidal_catalogue> modes, const model_basis& basis, std::array<double, 4> filter_periods_s,
-                theory kind, const figure_rates& figure = {});
+                theory kind, const figure_rates& figure = {}, scaling scaled = {});
 
     [[nodiscard]] std::size_t size() const { return omega_.size(); }
     /// Whether a component is the one that this type moves less, by 1 / (l sin Delta): radial of toroidal modes, transverse of
@@ -33,10 +33,15 @@ class mode_family {
     [[nodiscard]] const std::vector<double>& decay_per_s() const { return decay_; }
     /// I_k(p, i) = d omega_k / d (coefficient of parameter p and radial spline i), rad/s; modes x parameters x n_radial.
     [[nodiscard]] const std::vector<double>& kernels() const { return kernels_; }
-    /// What the Earth's figure and rotation add to a mode's frequency along a path, rad/s.
+    /// How many crusts there are.
+    [[nodiscard]] std::size_t crusts() const { return figure_.crust.size() / size(); }
+    /// What the Earth's figure, rotation and crust add to a mode's frequency along a path, rad/s.
     [[nodiscard]] double figure_shift(std::size_t mode, const path& path) const {
-        return (figure_.stretch.empty() ? 0 : path.stretch() * figure_.stretch[mode]) +
-               (figure_.turn.empty() ? 0 : path.eastward() * figure_.turn[mode]);
+        double out = (figure_.stretch.empty() ? 0 : path.stretch() * figure_.stretch[mode]) +
+                     (figure_.turn.empty() ? 0 : path.eastward() * figure_.turn[mode]);
+        const std::span<const double> part = path.crust();
+        for (std::size_t j = 0; j < crusts(); ++j) out += part[j] * figure_.crust[mode * crusts() + j];
+        return out;
     }
     /// None where nothing couples.
     [[nodiscard]] const mode_coupling* coupling() const { return coupling_.get(); }
@@ -85,7 +90,13 @@ class mode_family {
     /// Strain of all modes, and what a unit change of each parameter makes of its products at each point, times the point's weight.
     [[nodiscard]] strain strain_at(const radial_points& points, std::size_t parameters) const;
     void fields_of(std::size_t mode, double radius_m, std::span<double> channel) const;
-    void weights_of(const love_parameters& moduli, std::size_t parameter, std::span<double> channel) const;
+    /// Channels of strain and, where density changes, of motion.
+    [[nodiscard]] std::size_t strain_channels() const { return type_ == mode_type::toroidal ? 2 : 5; }
+    [[nodiscard]] std::size_t channels() const {
+        return strain_channels() + (!scaled_.weighs() ? 0 : type_ == mode_type::toroidal ? 1 : 2);
+    }
+    void weights_of(double radius_m, double density_kg_m3, const love_parameters& moduli, std::size_t parameter,
+                    std::span<double> channel) const;
     /// I_k of radial functions given at the points, points x columns.
     [[nodiscard]] std::vector<double> shifts_by(const strain& of, std::span<const double> splines, std::size_t columns) const;
     void tabulate(const model_basis& basis, theory kind);

@@ -152,7 +152,11 @@ void path::parameters(std::span<std::int64_t> out) const {
 }
 
 path_set::path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
-                   std::span<const path_request> requests) {
+                   std::span<const path_request> requests, std::span<const double> crust) {
+    if (!crust.empty() && (requests.empty() || crust.size() % requests.size() != 0)) {
+        throw user_error(fmt::format("paths: {} parts of crust for {} paths; allowed: none, or equally many for each", crust.size(),
+                                     requests.size()));
+    }
     const auto made = std::make_shared<contents>();
     made->events.assign(events.begin(), events.end());
     for (std::size_t e = 0; e < events.size(); ++e) {
@@ -164,6 +168,8 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
         made->station_positions.push_back(geographic(stations[s].latitude_deg, stations[s].longitude_deg));
     }
     made->paths.resize(requests.size());
+    made->crust.assign(crust.begin(), crust.end());
+    const std::size_t crusts = requests.empty() ? 0 : crust.size() / requests.size();
     made->offsets.assign(1, 0);
     const model_basis& basis = forward.basis();
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -179,6 +185,7 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
         const unit_vector& to = made->station_positions[static_cast<std::size_t>(r.station)];
         check_distance(i, r, tomography::distance_rad(from, to));
         made->paths[i] = path(r, made->events[static_cast<std::size_t>(r.event)], from, to, basis);
+        made->paths[i].crust_ = std::span<const double>(made->crust).subspan(i * crusts, crusts);
         made->offsets.push_back(made->offsets.back() + r.samples);
     }
     contents_ = made;
@@ -199,7 +206,9 @@ path::path(const path_request& request, const event& source, const unit_vector& 
 path path_set::from_source(std::int64_t i, const event& source, const model_basis& basis) const {
     const path_request& r = (*this)[i].request();
     const unit_vector& to = contents_->station_positions[static_cast<std::size_t>(r.station)];
-    return {r, source, geographic(source.latitude_deg, source.longitude_deg), to, basis};
+    path out(r, source, geographic(source.latitude_deg, source.longitude_deg), to, basis);
+    out.crust_ = (*this)[i].crust();
+    return out;
 }
 
 std::vector<double> path_set::coverage(const model_basis& basis) const {

@@ -32,10 +32,26 @@ enum class theory {
 struct figure_rates {
     std::vector<double> stretch; ///< for path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp)
     std::vector<double> turn;    ///< for path::eastward() = 1: a wave that goes round along the equator to the east
+    std::vector<double> crust;   ///< modes x as many as path::crust() has: of Earths with other crusts, as parts of the path
 };
 /// Of both types.
 struct figure_effects {
     figure_rates toroidal, spheroidal;
+};
+
+/// What else follows dlnVs, by radius: dlnVp = vp_over_vs dlnVs and dlnrho = density_over_vs dlnVs, linear between radii that
+/// increase, constant beyond; empty: neither. Without, Vp and density stay as they are. What density does through gravity is left
+/// out.
+struct scaling {
+    std::vector<double> radius_m, vp_over_vs, density_over_vs;
+
+    [[nodiscard]] double vp_at(double radius_m) const { return at(vp_over_vs, radius_m); }
+    [[nodiscard]] double density_at(double radius_m) const { return at(density_over_vs, radius_m); }
+    /// Whether density changes anywhere.
+    [[nodiscard]] bool weighs() const;
+
+  private:
+    [[nodiscard]] double at(const std::vector<double>& values, double radius_m) const;
 };
 
 class mode_family;
@@ -63,11 +79,12 @@ class forward_problem {
     /// filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3, 0 beyond T1 and T4.
     /// Throws user_error when the periods do not decrease, T4 is below the catalogue's shortest period (modes would be missing), no
     /// mode is in the band, the radial knots do not reach into mantle and crust, the catalogues are of Earths of other names, a
-    /// complete problem has no spheroidal modes, or `figure` has rates of other modes.
+    /// complete problem has no spheroidal modes, `figure` has rates of other modes, or `scaled` is not a table of
+    /// increasing radii.
     forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
                     std::array<double, 4> filter_periods_s, theory kind = theory::path_average,
                     std::shared_ptr<const spheroidal_catalogue> spheroidal = nullptr, bool complete = false,
-                    figure_effects figure = {});
+                    figure_effects figure = {}, scaling scaled = {});
     /// The same modes, band, figure and motion by another theory, or on another basis.
     forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis);
 
@@ -150,6 +167,7 @@ class forward_problem {
     theory kind_;
     bool complete_;
     figure_effects figure_;
+    scaling scaled_;
     std::shared_ptr<const mode_family> toroidal_;
     std::shared_ptr<const mode_family> spheroidal_; // none where only transverse motion is asked for
 };

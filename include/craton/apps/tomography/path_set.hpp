@@ -70,6 +70,8 @@ class path {
     [[nodiscard]] double stretch() const { return stretch_; }
     /// Cosine of the angle between the axis that the wave goes round, and the Earth's: 1 along the equator to the east.
     [[nodiscard]] double eastward() const { return eastward_; }
+    /// How much of the path lies above each of the crusts that figure_rates::crust has; empty: none.
+    [[nodiscard]] std::span<const double> crust() const { return crust_; }
     /// h_a of every knot within reach of the path.
     [[nodiscard]] const sparse_weights& lateral() const { return lateral_; }
     /// How many coefficients the path touches: lateral knots times radial splines, of each parameter.
@@ -102,6 +104,7 @@ class path {
     double azimuth_rad_ = 0;
     double stretch_ = 0;
     double eastward_ = 0;
+    std::span<const double> crust_; // of the set's
     sparse_weights lateral_;
     std::int64_t n_lateral_ = 0;
     std::int64_t n_radial_ = 0;
@@ -117,8 +120,9 @@ class path_set {
 
     /// Geographic latitudes, converted to geocentric ones. Throws user_error that names the event, station or path, the value and
     /// the allowed range.
+    /// crust: of each path, one after the other, or none.
     path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
-             std::span<const path_request> requests);
+             std::span<const path_request> requests, std::span<const double> crust = {});
 
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(contents_->paths.size()); }
     [[nodiscard]] const path& operator[](std::int64_t i) const { return contents_->paths[static_cast<std::size_t>(i)]; }
@@ -135,6 +139,7 @@ class path_set {
         std::vector<event> events;
         std::vector<unit_vector> event_positions;
         std::vector<unit_vector> station_positions;
+        std::vector<double> crust;
         std::vector<path> paths;
         std::vector<std::int64_t> offsets;
     };

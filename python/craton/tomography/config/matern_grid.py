@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.tomography.config.values import EARTH_RADIUS_KM
 
 f64 = NDArray[np.float64]
 
-EARTH_RADIUS_KM = 6371.0
 CELLS_TO_CHOOSE_FROM = (32, 48, 64, 80, 96, 128, 160, 192)
 FEWEST, MOST, MULTIPLE = 32, 192, 16
 MARGIN = 4.0

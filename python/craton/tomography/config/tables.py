@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from craton.settings import REQUIRED, boolean, choice, directory_setting, integer, number, setting, text
 from craton.tomography.config.values import (
     CMB_DEPTH_KM,
+    EARTH_RADIUS_KM,
+    Profile,
     amplitude,
+    at_depth,
     falling_periods,
     filter_periods,
     knot_depths,
     none_or,
+    profile,
 )
 
 
@@ -43,6 +47,12 @@ class EarthConfig:
     ellipticity: bool = setting(
         False, boolean, "the Earth's ellipticity shifts frequencies along each path, as in observed data it does"
     )
+    crust: str = setting(
+        "",
+        text,
+        'a grid of the crust: text of longitude latitude moho_depth_km [vs_km_s], or NetCDF; "": the reference Earth\'s',
+        path="input",
+    )
     rotation: bool = setting(False, boolean, "so does the Coriolis force: waves to the west are faster")
 
 
@@ -69,6 +79,16 @@ class TheoryConfig:
         "R and T have the motion of both types of modes, as the ground has it; auto: where both are there, because [data] "
         "components has Z or R; never: spheroidal modes move Z and R, toroidal ones T",
     )
+    vp_over_vs: Profile = setting(
+        0.0,
+        profile("ratio", -2, 2),
+        "dlnVp / dlnVs, or [[depth_km, ratio], ...]: Vp follows Vs (0.3 to 0.6 are found); 0: it stays",
+    )
+    density_over_vs: Profile = setting(
+        0.0,
+        profile("ratio", -2, 2),
+        "dlnrho / dlnVs, the same (0 to 0.4 are found); without what it does through gravity; 0: density stays",
+    )
     check_windows: int = setting(
         100,
         integer(0, 10**6),
@@ -79,6 +99,18 @@ class TheoryConfig:
     def of_panels(self) -> str:
         """The theory of the derivatives."""
         return self.derivatives or self.kind
+
+    def scaling(self) -> list[tuple[float, float, float]]:
+        """Rows of radius in m, dlnVp / dlnVs and dlnrho / dlnVs, from the core up; [] where both are 0."""
+        both = self.vp_over_vs, self.density_over_vs
+        if both == (0.0, 0.0):
+            return []
+        depths = {depth for each in both if not isinstance(each, float) for depth, _ in each} or {0.0}
+        vp, density = both
+        return [
+            (1e3 * (EARTH_RADIUS_KM - depth), at_depth(vp, depth), at_depth(density, depth))
+            for depth in sorted(depths, reverse=True)
+        ]
 
     def is_complete(self, components: str) -> bool:
         """Whether both types of modes move R and T."""

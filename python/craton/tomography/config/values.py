@@ -10,6 +10,7 @@ import numpy as np
 from craton.settings import Reader, finite, number
 
 CMB_DEPTH_KM = 2891.0
+EARTH_RADIUS_KM = 6371.0
 
 SMALLEST = 1e-6
 """Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""

@@ -54,6 +54,8 @@ class PathTable:
     """what the window is to hold, such as fundamental; left out: nothing is said"""
     gain: f64 | None = None
     """that the station has, of each path; None: 1"""
+    crust: f64 | None = None
+    """how much of each path lies above each crust (theory/crust.py), shape (paths, crusts); None: the reference Earth's alone"""
 
     def __post_init__(self) -> None:
         for name, usual in LABELS.items():
@@ -71,7 +73,8 @@ class PathTable:
         labels: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in chosen) for name in LABELS}
         return dataclasses.replace(
             self, event=self.event[chosen], station=self.station[chosen], t_first_s=self.t_first_s[chosen],
-            samples=self.samples[chosen], gain=None if self.gain is None else self.gain[chosen], **labels,
+            samples=self.samples[chosen], gain=None if self.gain is None else self.gain[chosen],
+            crust=None if self.crust is None else self.crust[chosen], **labels,
         )  # fmt: skip
 
     @property
@@ -110,7 +113,7 @@ class PathTable:
                 forward, events.latitude_deg, events.longitude_deg, 1e3 * events.depth_km,
                 np.ascontiguousarray(events.moment_tensor_Nm), events.half_duration_s, stations.latitude_deg,
                 stations.longitude_deg, self.event, self.station, self.t_first_s, self.sample_interval_s, self.samples,
-                list(self.arc), list(self.component), self.gain,
+                list(self.arc), list(self.component), self.gain, self.crust,
             )  # fmt: skip
         except UserError as problem:
             named = re.sub(

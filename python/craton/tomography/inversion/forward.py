@@ -108,7 +108,7 @@ def forward_problems(
     of, data = settings.theory, settings.data
     complete = of.is_complete(data.components)
     rates = {name: values.tolist() for name, values in (figure or {}).items()}
-    g = _craton.ForwardProblem(modes, basis, data.filter_periods_s, of.kind, spheroidal, complete, rates)
+    g = _craton.ForwardProblem(modes, basis, data.filter_periods_s, of.kind, spheroidal, complete, rates, of.scaling())
     return g, g if of.of_panels == of.kind else g.of_theory(of.of_panels)
 
 

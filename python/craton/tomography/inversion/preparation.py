@@ -22,6 +22,7 @@ from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior, with_corrections
 from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained
+from craton.tomography.theory.crust import Crusts, crust_effects, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -64,12 +65,17 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     config = run.config
     with run.phases("modes"):
         earth = reference_earth(config.earth)
-        files.check_earth(earth.name)
+        crusts = shared_crusts(earth, config, run.comm)
+        earth_name = earth.name if crusts is None else f"{earth.name}, crust of {crusts.grid.name}"
+        files.check_earth(earth_name)
         modes = shared_mode_catalogue(earth, config, run.comm, run.say)
     with run.phases("kernels"):
         basis = make_basis(config, earth)
         spheroidal = shared_spheroidal_catalogue(earth, config, run.comm, run.say)
+        if crusts is not None:
+            run.say(crusts.text)
         figure = shared_figure(earth, config, modes, spheroidal, run.comm, run.say)
+        figure |= crust_effects(crusts, config, modes, spheroidal, run.comm, run.say)
         problem, derivatives = forward_problems(config, basis, modes, spheroidal, figure)
     with run.phases("set-up"):
         state = files.state(basis)
@@ -101,8 +107,9 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         elif source is None:
             observations = observations_of_file(run)
         else:
-            observations = synthetic_data(run, problem, source, true_model)
+            observations = synthetic_data(run, problem, source, true_model, crusts)
     with run.phases("paths"):
+        observations = replace(observations, paths=on_crust(observations.paths, crusts))
         corrections = Corrections(observations.paths, config.corrections)
         prior = with_corrections(prior, corrections.precision)
         none = np.zeros(corrections.size)
@@ -117,7 +124,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     if corrections.size:
         run.say(about_unknowns(corrections))
     return Prepared(
-        basis, prior, observations, theory, panels, target, state, spheroidal, start, earth.name, corrections
+        basis, prior, observations, theory, panels, target, state, spheroidal, start, earth_name, corrections
     )
 
 
@@ -167,11 +174,13 @@ def observations_of_file(run: RunContext) -> Observations:
     return on_root(run.comm, lambda: file_observations(run.config, events, stations, run.say))
 
 
-def synthetic_data(run: RunContext, problem: ForwardProblem, source: ModelBasis, model: f64) -> Observations:
+def synthetic_data(
+    run: RunContext, problem: ForwardProblem, source: ModelBasis, model: f64, crusts: Crusts | None
+) -> Observations:
     """Collective: seismograms of a model, and noise. source: the model's splines. problem: the inversion's theory."""
     config = run.config
     assert config.target is not None
-    table = build_paths(config, *read_catalogues(config, run.comm), run.say)
+    table = on_crust(build_paths(config, *read_catalogues(config, run.comm), run.say), crusts)
     theory = config.target.theory or config.theory.kind
     if config.target.finer or theory != config.theory.kind:
         problem = problem.of_theory(theory, source)

@@ -141,12 +141,12 @@ def axis(file: Path, found: Mapping[str, Any], name: str) -> f64:
     return values
 
 
-def field(file: Path, found: Mapping[str, Any], name: str) -> f64:
-    """A variable over (depth, latitude, longitude), NaN where it has no value, in percent or km/s."""
+def field(file: Path, found: Mapping[str, Any], name: str, axes: Sequence[str] = AXES) -> f64:
+    """A variable over (depth, latitude, longitude), or other axes, NaN where it has no value, in percent or km/s."""
     variable = found[name]
-    if sorted(variable.dimensions) != sorted(AXES):
-        raise UserError(f"{file}: {name} is over {', '.join(variable.dimensions)}; allowed: {', '.join(AXES)}")
-    values = np.array(variable[...], float).transpose([list(variable.dimensions).index(each) for each in AXES])
+    if sorted(variable.dimensions) != sorted(axes):
+        raise UserError(f"{file}: {name} is over {', '.join(variable.dimensions)}; allowed: {', '.join(axes)}")
+    values = np.array(variable[...], float).transpose([list(variable.dimensions).index(each) for each in axes])
     attributes = variable.attrs if hasattr(variable, "attrs") else variable._attributes
     for key in ("_FillValue", "missing_value"):
         mark = np.ravel(attributes.get(key, np.nan))[0]

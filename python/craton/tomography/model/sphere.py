@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-f64 = NDArray[np.float64]
+from craton.tomography.config.values import EARTH_RADIUS_KM as EARTH_RADIUS_KM
 
-EARTH_RADIUS_KM = 6371.0
+f64 = NDArray[np.float64]
 
 
 def unit_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:

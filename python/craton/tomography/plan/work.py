@@ -27,6 +27,7 @@ from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import one_length
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
+from craton.tomography.theory.crust import crust_effects, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -232,12 +233,14 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)
     spheroidal = shared_spheroidal_catalogue(earth, config, comm)
+    crusts = shared_crusts(earth, config, comm)
     figure = shared_figure(earth, config, modes, spheroidal, comm)
+    figure |= crust_effects(crusts, config, modes, spheroidal, comm)
     synthetics, forward = forward_problems(config, basis, modes, spheroidal, figure)
     spent_s["kernels"], clock = time.perf_counter() - clock, time.perf_counter()
     table = path_table(config, comm)
     spent_s["catalogues"] = time.perf_counter() - clock
-    counted = some_paths(table, EXACT_PATHS, config.run.seed)
+    counted = on_crust(some_paths(table, EXACT_PATHS, config.run.seed), crusts)
     clock = time.perf_counter()
     paths = counted.path_set(forward)
     spent_s["paths"] = (time.perf_counter() - clock) * len(table) / len(counted)

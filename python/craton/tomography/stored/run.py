@@ -33,6 +33,7 @@ from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
 from craton.tomography.stored.marginal import without_corrections
+from craton.tomography.theory.crust import crust_effects, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -228,6 +229,9 @@ def read_data(problem: LinearisedProblem) -> RunData:
     earth = reference_earth(settings.earth)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
+    crusts = shared_crusts(earth, settings, comm)
+    observations = dataclasses.replace(observations, paths=on_crust(observations.paths, crusts))
     figure = shared_figure(earth, settings, modes, spheroidal, comm)
+    figure |= crust_effects(crusts, settings, modes, spheroidal, comm)
     problems = forward_problems(settings, problem.basis, modes, spheroidal, figure)
     return RunData(*problems, observations, settings.assembly)

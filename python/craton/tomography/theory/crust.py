@@ -1,0 +1,352 @@
+"""A crust of one's own, with the frequencies that modes have in it: exact local frequencies, not a perturbation to first order.
+
+Below a place the Earth is the reference Earth with another crust: as thick as the grid has it there, its speeds of shear and
+compression changed alike where the grid has Vs. Modes are solved for below crusts of DEPTHS_KM (and of CHANGES of Vs); between them
+frequencies are interpolated by cubic splines and parabolas. A path takes the mean of its places' frequencies: the weights of the
+solved crusts, averaged along it, times their frequencies (Jordan 1978; Woodhouse & Dziewonski 1984, for strong lateral changes).
+
+A grid is a text file with a line for each point, longitude latitude moho_depth_km [vs_km_s], degrees and km below the sea, lines
+with # are comments; or NetCDF with `moho` and perhaps `vs` over latitude and longitude.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.interpolate
+from numpy.typing import NDArray
+
+from craton._craton import EarthModel
+from craton.errors import UserError
+from craton.runs.agreement import on_root
+from craton.seismology.geometry.latitudes import geographic_deg
+from craton.tomography.data.paths import PathTable, geocentric_vectors
+from craton.tomography.model.netcdf_model import axis, field, variables_of
+from craton.tomography.theory.figure import names_of
+from craton.tomography.theory.modes import cache_folder, mode_options, spheroidal_catalogue, toroidal_catalogue
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from craton._craton import ModeCatalogue, SpheroidalCatalogue
+    from craton.tomography.config.load import Config, TheorySettings
+
+f64 = NDArray[np.float64]
+Note = Callable[[str], None]
+
+DEPTHS_KM = (7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0, 50.0, 62.0, 76.0)
+"""Of the Moho, below the sea. Thinner and thicker crusts count as the first and the last."""
+CHANGES = (-0.12, 0.0, 0.12)
+"""Of the crust's Vs. Beyond them a change counts as the first or the last."""
+STEP_DEG = 0.5
+"""Between places of a path."""
+SLOWEST_MANTLE_KM_S = 4.2
+"""Vs below the Moho is above it, in the crust below it."""
+SHORTER = 0.85
+"""Modes of other crusts are solved for to periods so much shorter, so that none is missing."""
+ROWS = 12
+"""Of the table of a layer."""
+PLACES = 200_000
+"""At a time."""
+
+
+@dataclass(frozen=True)
+class CrustGrid:
+    """Over geographic latitudes and longitudes that go once round."""
+
+    latitude_deg: f64
+    longitude_deg: f64
+    moho_km: f64
+    vs_km_s: f64 | None
+    name: str
+
+    def at(self, latitude_deg: f64, longitude_deg: f64) -> tuple[f64, f64 | None]:
+        """Depth of the Moho and Vs at places: linear between points. Latitudes are geographic."""
+        latitude = np.clip(latitude_deg, self.latitude_deg[0], self.latitude_deg[-1])
+        longitude = self.longitude_deg[0] + np.mod(longitude_deg - self.longitude_deg[0], 360.0)
+        axes, places = (self.latitude_deg, self.longitude_deg), np.stack([latitude, longitude], axis=-1)
+        moho, vs = (
+            None if values is None else scipy.interpolate.RegularGridInterpolator(axes, values)(places)
+            for values in (self.moho_km, self.vs_km_s)
+        )
+        assert moho is not None
+        return moho, vs
+
+
+def read_crust(file: Path) -> CrustGrid:
+    """A grid of the whole Earth. UserError names file, line and value. Not collective."""
+    try:
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    except OSError as error:
+        raise UserError(f"{file}: {error.strerror}; allowed: a grid of the crust, text or NetCDF") from None
+    read = _from_netcdf if file.suffix in (".nc", ".grd") else _from_text
+    latitude, longitude, moho, vs = read(file)
+    for what, values, low, high in (("moho", moho, 3.0, 120.0), ("vs", vs, 1.0, 5.0)):
+        if values is None:
+            continue
+        bad = ~((values >= low) & (values <= high))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise UserError(
+                f"{file}: {what} = {values[row, column]:g} at {latitude[row]:g} N, {longitude[column]:g} E; allowed: "
+                f"{low:g} to {high:g} {'km' if what == 'moho' else 'km/s'}"
+            )
+    step = np.diff(np.append(longitude, longitude[0] + 360.0))
+    pole = float(np.diff(latitude).max()) + 1e-6
+    if step.max() > 2.1 * step.min() or latitude[0] > pole - 90.0 or latitude[-1] < 90.0 - pole:
+        raise UserError(
+            f"{file}: latitudes from {latitude[0]:g} to {latitude[-1]:g}, longitudes from {longitude[0]:g} to {longitude[-1]:g} "
+            "degrees; allowed: the whole Earth in even steps"
+        )
+    once = np.append(longitude, longitude[0] + 360.0)
+    moho = np.hstack([moho, moho[:, :1]])
+    vs = None if vs is None else np.hstack([vs, vs[:, :1]])
+    return CrustGrid(latitude, once, moho, vs, f"{file.name} ({digest})")
+
+
+def _from_text(file: Path) -> tuple[f64, f64, f64, f64 | None]:
+    rows = list[list[float]]()
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise UserError(f"{file}: not text; allowed: lines of longitude latitude moho_depth_km [vs_km_s]") from None
+    for number, line in enumerate(lines, 1):
+        words = line.split("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            row = [float(word) for word in words]
+        except ValueError:
+            row = []
+        if len(row) not in (3, 4) or (rows and len(row) != len(rows[0])) or not np.all(np.isfinite(row)):
+            raise UserError(f"{file}:{number}: {line.strip()!r}; allowed: longitude latitude moho_depth_km [vs_km_s]")
+        rows.append(row)
+    if not rows:
+        raise UserError(f"{file}: no point in it; allowed: lines of longitude latitude moho_depth_km [vs_km_s]")
+    table = np.array(rows)
+    table[:, 0] %= 360.0
+    longitude, column = np.unique(table[:, 0], return_inverse=True)
+    latitude, row_of = np.unique(table[:, 1], return_inverse=True)
+    grids = [np.full((len(latitude), len(longitude)), np.nan) for _ in range(table.shape[1] - 2)]
+    for grid, values in zip(grids, table[:, 2:].T, strict=True):
+        grid[row_of, column] = values
+    if np.isnan(grids[0]).any() or min(len(latitude), len(longitude)) < 2:
+        raise UserError(
+            f"{file}: {len(table)} points of {len(latitude)} latitudes and {len(longitude)} longitudes; allowed: one for each pair"
+        )
+    return latitude, longitude, grids[0], grids[1] if len(grids) > 1 else None
+
+
+def _from_netcdf(file: Path) -> tuple[f64, f64, f64, f64 | None]:
+    with variables_of(file) as found:
+        if "moho" not in found:
+            raise UserError(f"{file}: no variable moho; allowed: moho, depth in km over latitude and longitude")
+        latitude, longitude = (axis(file, found, name) for name in ("latitude", "longitude"))
+        over = ("latitude", "longitude")
+        moho, vs = (field(file, found, name, over) if name in found else None for name in ("moho", "vs"))
+    longitude = longitude % 360.0
+    longitude, keep = np.unique(longitude, return_index=True)
+    order = np.argsort(latitude)
+    moho, vs = (None if values is None else np.asarray(values)[np.ix_(order, keep)] for values in (moho, vs))
+    assert moho is not None
+    return latitude[order], longitude, moho, vs
+
+
+@dataclass(frozen=True)
+class Crusts:
+    """The crusts that modes are solved for, and the parts that places and paths have of each."""
+
+    grid: CrustGrid
+    earth: EarthModel
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        return (
+            f"crust of {self.grid.name}: Moho at {self.grid.moho_km.min():.3g} to {self.grid.moho_km.max():.3g} km; modes of "
+            f"{self.count} crusts, which are solved for once and kept in the cache"
+        )
+
+    @property
+    def changes(self) -> tuple[float, ...]:
+        """Of Vs."""
+        return (0.0,) if self.grid.vs_km_s is None else CHANGES
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(DEPTHS_KM) * len(self.changes)
+
+    @property
+    def earths(self) -> list[EarthModel]:
+        """The reference Earth with each of them."""
+        return [earth_with_crust(self.earth, depth, change) for depth in DEPTHS_KM for change in self.changes]
+
+    def parts_of_places(self, latitude_deg: f64, longitude_deg: f64) -> f64:
+        """Weights of the solved crusts at places, shape (places, count). Latitudes are geographic."""
+        moho, vs = self.grid.at(latitude_deg, longitude_deg)
+        moho = np.clip(moho, DEPTHS_KM[0], DEPTHS_KM[-1])
+        splines = scipy.interpolate.CubicSpline(DEPTHS_KM, np.eye(len(DEPTHS_KM)))(moho)
+        if vs is None:
+            return np.asarray(splines)
+        change = np.clip(np.log(vs / mean_crust_vs_km_s(self.earth)), CHANGES[0], CHANGES[-1])
+        low, _, high = CHANGES
+        parabola = np.stack(
+            [change * (change - high) / (low * (low - high)), (change - low) * (change - high) / (low * high),
+             change * (change - low) / (high * (high - low))], axis=-1,
+        )  # fmt: skip
+        return np.asarray(splines[:, :, None] * parabola[:, None, :]).reshape(len(moho), -1)
+
+    def parts_of_paths(self, table: PathTable) -> f64:
+        """The same, averaged along each path, shape (paths, count)."""
+        source = geocentric_vectors(table.events.latitude_deg, table.events.longitude_deg)[table.event]
+        receiver = geocentric_vectors(table.stations.latitude_deg, table.stations.longitude_deg)[table.station]
+        distance = np.arctan2(np.linalg.norm(np.cross(source, receiver), axis=1), np.sum(source * receiver, axis=1))
+        ahead = receiver - np.cos(distance)[:, None] * source
+        ahead /= np.linalg.norm(ahead, axis=1)[:, None]
+        begin = np.where([arc == "major" for arc in table.arc], distance, 0.0)
+        length = np.where([arc == "major" for arc in table.arc], 2.0 * np.pi - distance, distance)
+        count = np.maximum(2, np.ceil(np.degrees(length) / STEP_DEG).astype(int))
+        out = np.zeros((len(table), self.count))
+        of_path = np.repeat(np.arange(len(table)), count)
+        for first in range(0, len(of_path), PLACES):
+            path = of_path[first : first + PLACES]
+            number = np.arange(first, first + len(path)) - (np.cumsum(count) - count)[path]
+            angle = (begin + 0.5 * length / count)[path] + number * (length / count)[path]
+            place = np.cos(angle)[:, None] * source[path] + np.sin(angle)[:, None] * ahead[path]
+            latitude = geographic_deg(np.degrees(np.arcsin(np.clip(place[:, 2], -1.0, 1.0))))
+            longitude = np.degrees(np.arctan2(place[:, 1], place[:, 0]))
+            np.add.at(out, path, self.parts_of_places(latitude, longitude) / count[path, None])
+        return out
+
+
+def moho_m(earth: EarthModel) -> float:
+    """The radius of the reference Earth's Moho. UserError where it has none."""
+    for radius in reversed(np.asarray(earth.discontinuities_m).tolist()):
+        above, below = (earth.evaluate(radius, below=side)[2] for side in (False, True))
+        if above < 1e3 * SLOWEST_MANTLE_KM_S <= below:
+            return float(radius)
+    raise UserError(
+        f"[earth] crust: the reference Earth {earth.name} has no Moho; allowed: one with a crust, as prem_isotropic"
+    )
+
+
+def mean_crust_vs_km_s(earth: EarthModel) -> float:
+    """Of the reference Earth, by travel time."""
+    radii = np.linspace(moho_m(earth), earth.solid_surface_radius_m, 401)
+    middle = 0.5 * (radii[1:] + radii[:-1])
+    return 1e-3 / float(np.mean([1.0 / earth.evaluate(radius)[2] for radius in middle]))
+
+
+def earth_with_crust(earth: EarthModel, depth_km: float, change: float = 0.0) -> EarthModel:
+    """The reference Earth with its Moho at another depth, and ln Vs and ln Vp of the crust changed.
+
+    The crust's layers are as thick in proportion; the mantle goes on as it is below the reference Moho.
+    """
+    old_m, top_m = moho_m(earth), earth.solid_surface_radius_m
+    new_m = 6371e3 - 1e3 * depth_km
+    if not new_m < top_m - 1e3:
+        raise UserError(f"crust: a Moho at {depth_km:g} km; allowed: at least 1 km below the solid surface")
+    factor, rows = float(np.exp(change)), list[tuple[float, ...]]()
+    ends = [0.0, *np.asarray(earth.discontinuities_m).tolist(), earth.surface_radius_m]
+
+    def add(radius_m: float, from_m: float, below: bool, speed: float = 1.0) -> None:
+        density, _, _, q = earth.evaluate(from_m, below=below)
+        a, c, f, l, n = earth.love_Pa(from_m, below=below)  # noqa: E741 (the field's names)
+        vpv, vsv, vph, vsh = (np.sqrt(value / density) for value in (c, l, a, n))
+        eta = f / (a - 2.0 * l)
+        q = 0.0 if np.isinf(q) else q
+        rows.append((radius_m, density, speed * vpv, speed * vsv, 57823.0, q, speed * vph, speed * vsh, eta))
+
+    def from_mantle(radius_m: float, below: bool) -> None:
+        if radius_m < old_m or (radius_m == old_m and below):
+            add(radius_m, radius_m, below)
+        else:
+            add(radius_m, old_m, True)
+
+    for bottom, top in zip(ends, ends[1:], strict=False):
+        if bottom >= old_m:
+            break
+        if bottom >= new_m:
+            continue
+        end = new_m if top == old_m else min(top, new_m)
+        for radius in np.linspace(bottom, end, ROWS):
+            from_mantle(float(radius), bool(radius == end))
+    stretch = (top_m - new_m) / (top_m - old_m)
+    for bottom, top in zip(ends, ends[1:], strict=False):
+        if bottom < old_m:
+            continue
+        solid = top <= top_m
+        for radius in np.linspace(bottom, top, ROWS):
+            placed = top_m - stretch * (top_m - radius) if solid else radius
+            add(float(placed), float(radius), bool(radius == top), factor if solid else 1.0)
+    return EarthModel.from_table(f"{earth.name}, crust to {depth_km:g} km, ln Vs {change:+g}", np.array(rows))
+
+
+def crust_rates(
+    crusts: Crusts, config: Config | TheorySettings, modes: ModeCatalogue | SpheroidalCatalogue, note: Note
+) -> f64:
+    """What each crust changes a mode's frequency by, rad/s, shape (modes, crusts): from the cache, or by solving for the modes.
+
+    Elastic frequencies' ratio to those below the reference crust, so that what the table of an Earth rounds cancels.
+    """
+    options, folder = mode_options(config), cache_folder(config)
+    shortest_s = SHORTER * options.pop("shortest_period_s")
+    spheroidal = hasattr(modes, "coriolis")
+
+    def solved(earth: EarthModel) -> dict[tuple[int, int], float]:
+        found: Any
+        if spheroidal:
+            own = {name: options[name] for name in ("dispersion", "attenuation")}
+            found = spheroidal_catalogue(earth, shortest_s, folder, note, **own)
+        else:
+            found = toroidal_catalogue(earth, shortest_s, folder, note, **options)
+        return dict(zip(names_of(found), (2.0 * np.pi / np.asarray(found.period_s)).tolist(), strict=True))
+
+    reference = solved(earth_with_crust(crusts.earth, 6371.0 - moho_m(crusts.earth) / 1e3))
+    names, omega = names_of(modes), 2.0 * np.pi / np.asarray(modes.period_s)
+    rates = np.empty((len(names), crusts.count))
+    for column, earth in enumerate(crusts.earths):
+        there = solved(earth)
+        ratio = np.array([there.get(name, np.nan) / reference.get(name, np.nan) for name in names])
+        ratio[np.isnan(ratio)] = np.nanmedian(ratio)
+        rates[:, column] = omega * (ratio - 1.0)
+    return rates
+
+
+def shared_crusts(earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm) -> Crusts | None:
+    """Collective: the crust that [earth] names, on every rank; None where it names none."""
+    if not config.earth.crust:
+        return None
+    return Crusts(on_root(comm, lambda: read_crust(Path(config.earth.crust))), earth)
+
+
+def crust_effects(
+    crusts: Crusts | None,
+    config: Config | TheorySettings,
+    modes: ModeCatalogue,
+    spheroidal: SpheroidalCatalogue | None,
+    comm: MPI.Comm,
+    note: Note = lambda _: None,
+) -> dict[str, f64]:
+    """Collective: what ForwardProblem takes, beside figure_effects."""
+    if crusts is None:
+        return {}
+
+    def found() -> dict[str, f64]:
+        rates = {"toroidal_crust": crust_rates(crusts, config, modes, note).ravel()}
+        if spheroidal is not None:
+            rates["spheroidal_crust"] = crust_rates(crusts, config, spheroidal, note).ravel()
+        return rates
+
+    return on_root(comm, found)
+
+
+def on_crust(table: PathTable, crusts: Crusts | None) -> PathTable:
+    """The paths with their parts of each crust. Not collective."""
+    return table if crusts is None else replace(table, crust=crusts.parts_of_paths(table))

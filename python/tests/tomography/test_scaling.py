@@ -1,0 +1,124 @@
+"""Vp and density that follow Vs: against the modes of an Earth that has been changed so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from craton import UserError, _craton
+from craton.tomography.config.tables import TheoryConfig
+from mode_paths import EVENTS, FILTER_S, KNOTS_M, STATIONS
+
+VP, DENSITY, CHANGE = 0.55, 0.35, 2e-3
+ROWS = [(3480e3, VP, DENSITY), (6368e3, VP, DENSITY)]
+
+
+def earth_with(change, vp, density):
+    """PREM as a table, its mantle and crust faster by `change`."""
+    prem, rows = _craton.EarthModel.prem_isotropic(), []
+    ends = [0.0, *np.asarray(prem.discontinuities_m), prem.surface_radius_m]
+    for below, above in zip(ends, ends[1:], strict=False):
+        for radius in np.linspace(below, above, 24):
+            rho, vp_m_s, vs_m_s, q = prem.evaluate(radius, below=radius == above)
+            if below >= prem.cmb_radius_m:
+                rho, vp_m_s, vs_m_s = rho * (1 + density * change), vp_m_s * (1 + vp * change), vs_m_s * (1 + change)
+            rows.append((radius, rho, vp_m_s, vs_m_s, 57823.0, 0.0 if np.isinf(q) else q, vp_m_s, vs_m_s, 1.0))
+    return _craton.EarthModel.from_table("changed PREM", np.array(rows))
+
+
+def solved(kind, earth):
+    options = {} if kind is _craton.ModeCatalogue else {"gravity": "none"}
+    return kind.solve(earth, 150.0, dispersion=False, attenuation=False, **options)
+
+
+@pytest.mark.parametrize("component", ["Z", "T"])
+@pytest.mark.parametrize(("vp", "density"), [(0.0, 0.0), (VP, 0.0), (0.0, DENSITY), (VP, DENSITY)])
+def test_frequencies_are_those_of_the_changed_earth(component, vp, density):
+    """G depends on structure through frequencies alone: it is that of modes whose frequencies are the changed Earth's."""
+    kinds = _craton.ModeCatalogue, _craton.SpheroidalCatalogue
+    modes = [solved(kind, earth_with(0.0, vp, density)) for kind in kinds]
+    changed = [solved(kind, earth_with(CHANGE, vp, density)) for kind in kinds]
+    moved = []
+    for kind, ours, theirs in zip(kinds, modes, changed, strict=True):
+        there = dict(zip(zip(theirs.n, theirs.l, strict=True), theirs.period_s, strict=True))
+        keys = list(zip(ours.n, ours.l, strict=True))
+        omega = [2 * np.pi / there.get(key, period) for key, period in zip(keys, ours.period_s, strict=True)]
+        moved.append(kind.from_arrays(earth_with(0.0, vp, density), {**ours.arrays(), "omega_rad_s": np.array(omega)}))
+    basis = _craton.ModelBasis(1, KNOTS_M)
+    rows = [(3480e3, vp, density), (6368e3, vp, density)]
+    by = [
+        _craton.ForwardProblem(modes[0], basis, FILTER_S, "pava", modes[1], scaling=rows),
+        _craton.ForwardProblem(moved[0], basis, FILTER_S, "pava", moved[1]),
+    ]
+    traces, one = [], np.zeros(1, int)
+    for forward, change in zip(by, (CHANGE, 0.0), strict=True):
+        path = _craton.PathSet(
+            forward, *{**EVENTS, **STATIONS}.values(), one, one, np.array([1500.0]), 10.0, np.array([300]),
+            component=[component],
+        )[0]  # fmt: skip
+        coefficient = change / float(np.sum(path.lateral_weights))
+        traces.append(np.asarray(forward.seismogram(path, np.full(basis.size, coefficient))))
+    still = np.asarray(by[0].seismogram(path, np.zeros(basis.size)))
+    mine, theirs = traces
+    assert np.linalg.norm(theirs - still) > 0.1 * np.linalg.norm(still)
+    assert np.linalg.norm(mine - theirs) < 0.02 * np.linalg.norm(theirs - still)
+
+
+def test_derivatives_have_it(small_config):
+    modes = solved(_craton.ModeCatalogue, _craton.EarthModel.prem_isotropic())
+    basis = _craton.ModelBasis(1, KNOTS_M, 2)
+    one, random = np.zeros(1, int), np.random.default_rng(2)
+    for theory in ("pava", "nact"):
+        forward = _craton.ForwardProblem(modes, basis, FILTER_S, theory, scaling=ROWS)
+        plain = _craton.ForwardProblem(modes, basis, FILTER_S, theory)
+        path = _craton.PathSet(
+            forward, *{**EVENTS, **STATIONS}.values(), one, one, np.array([600.0]), 10.0, np.array([200])
+        )[0]
+        model, direction = (random.normal(0.0, size, basis.size) for size in (0.01, 1.0))
+        panel, touched = forward.panel(path, model)
+        ahead, behind = (np.asarray(forward.seismogram(path, model + sign * 1e-4 * direction)) for sign in (1, -1))
+        wanted = (ahead - behind) / 2e-4
+        np.testing.assert_allclose(panel @ direction[touched], wanted, rtol=0, atol=5e-4 * np.abs(wanted).max())
+        other, _ = plain.panel(path, model)
+        half = len(touched) // 2  # dlnxi moves neither
+        assert np.linalg.norm(panel[:, :half] - other[:, :half]) > 1e-3 * np.linalg.norm(other[:, :half])
+
+
+def test_of_theory_keeps_it():
+    modes = solved(_craton.ModeCatalogue, _craton.EarthModel.prem_isotropic())
+    forward = _craton.ForwardProblem(modes, _craton.ModelBasis(1, KNOTS_M), FILTER_S, scaling=ROWS)
+    finer = _craton.ModelBasis(2, KNOTS_M)
+    again = forward.of_theory("pava", finer)
+    assert again.basis.size == finer.size
+    np.testing.assert_array_equal(again.frequency_kernels, forward.frequency_kernels)
+    plain = _craton.ForwardProblem(modes, forward.basis, FILTER_S)
+    assert np.abs(plain.frequency_kernels - forward.frequency_kernels).max() > 0.0
+
+
+def test_settings_become_rows(small_config):
+    assert TheoryConfig().scaling() == []
+    assert small_config.replaced("theory", vp_over_vs=0.5).theory.scaling() == [(6371e3, 0.5, 0.0)]
+    both = small_config.replaced(
+        "theory", vp_over_vs=[[0.0, 0.6], [1000.0, 0.4]], density_over_vs=[[660.0, 0.3], [2891.0, 0.0]]
+    )
+    rows = both.theory.scaling()
+    assert [row[0] for row in rows] == [3480e3, 5371e3, 5711e3, 6371e3]
+    np.testing.assert_allclose(
+        [row[1:] for row in rows], [(0.4, 0.0), (0.4, 0.3 * (1 - 340 / 2231)), (0.468, 0.3), (0.6, 0.3)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("vp_over_vs", 3.0), ("density_over_vs", "all"), ("vp_over_vs", [[100.0, 0.5], [50.0, 0.5]])]
+)
+def test_wrong_settings(small_config, name, value):
+    with pytest.raises(
+        UserError, match=rf"\[theory\] {name} = .*allowed: a number in \[-2, 2\], or a list of \[depth_km, ratio\]"
+    ):
+        small_config.replaced("theory", **{name: value})
+
+
+@pytest.mark.parametrize("rows", [[(6e6, 0.5, 0.1), (5e6, 0.5, 0.1)], [(6e6, float("nan"), 0.1)]])
+def test_wrong_rows(rows):
+    modes = solved(_craton.ModeCatalogue, _craton.EarthModel.prem_isotropic())
+    with pytest.raises(UserError, match=r"scaling: row \d has .* allowed: finite numbers, radii that increase"):
+        _craton.ForwardProblem(modes, _craton.ModelBasis(1, KNOTS_M), FILTER_S, scaling=rows)
