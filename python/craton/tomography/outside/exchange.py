@@ -6,7 +6,7 @@
         sources/CMTSOLUTION_<event>    one for each earthquake
         STATIONS                       as SPECFEM3D_GLOBE reads it
         windows.csv                    which component is wanted where, until when
-        seismograms/<event>/           what the solver leaves: NET.STA.CHANNEL.sem.ascii, SAC or MiniSEED; displacement in metres
+        seismograms/<event>/           what the solver leaves: NET.STA.CHANNEL.sem.ascii, SAC, MiniSEED, ...; displacement in metres
         solver.txt                     optional: how the solver names itself, kept in g.h5
         solver.log                     what a command has printed
         done/                          for which earthquakes a command has ended well

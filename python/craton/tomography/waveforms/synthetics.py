@@ -7,6 +7,7 @@ order of `observed` in data.h5.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -38,6 +39,8 @@ f64 = NDArray[np.float64]
 
 ASCII_ENDINGS = (".sem.ascii", ".ascii", ".semd", ".sem")
 HORIZONTAL = ("N", "E")
+OF_AXISEM = re.compile(r"(?P<station>[^_]+)_(?P<network>[^_]+)_disp_post(_.*)?_(?P<component>[ENZ])\.dat")
+"""Names of AxiSEM's seismograms after its post-processing, with receiver components enz."""
 
 
 class SyntheticSource(Protocol):
@@ -211,8 +214,8 @@ class _OtherSolver:
 class FolderSynthetics(_OtherSolver):
     """Files of another solver, displacement in metres.
 
-    SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or
-    MiniSEED; ASDF, which holds many. UserError for a folder that is missing, or a file that is not so.
+    SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and metres; NET.STA.CHA.sem.ascii) and SAC, AxiSEM's
+    post-processed text (the same columns; STA_NET_disp_post..._Z.dat, on N, E and Z), or any SAC or MiniSEED; ASDF, which holds many. UserError for a folder that is missing, or a file that is not so.
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
@@ -258,6 +261,9 @@ class FolderSynthetics(_OtherSolver):
             if file.suffix in ENDINGS_OF_ASDF:
                 yield from traces_of(file)
                 continue
+            if named := OF_AXISEM.fullmatch(file.name):
+                yield (f"{named['network']}.{named['station']}", named["component"]), file
+                continue
             if file.name.endswith(ASCII_ENDINGS):
                 network, station, channel = [*file.name.split("."), "", ""][:3]
                 for name in (f"{network}.{station}", f"{station}.{network}") if channel else ():
@@ -277,7 +283,8 @@ class FolderSynthetics(_OtherSolver):
         """Samples, seconds of the first one after the centroid time, seconds between them."""
         if isinstance(file, AsdfTrace):
             return file.read(str(self._events.origin_time[event]))
-        return self._ascii(file) if file.name.endswith(ASCII_ENDINGS) else self._by_obspy(event, file)
+        in_columns = file.name.endswith(ASCII_ENDINGS) or OF_AXISEM.fullmatch(file.name)
+        return self._ascii(file) if in_columns else self._by_obspy(event, file)
 
     def _component(self, event: int, file: Path | AsdfTrace | None) -> f64 | None:
         if file is None:

@@ -97,6 +97,16 @@ def test_older_specfem_names_begin_with_the_station(source, tmp_path):
     check(source(kind="folder", folder="syn").trace(0, 0, "T"), in_the_band(TRANSVERSE))
 
 
+@pytest.mark.parametrize("ending", ["_disp_post_mij_conv0000", "_disp_post"])
+def test_axisem_text(source, tmp_path, ending):
+    """Its names say the station first, and the motion; velocities are none of ours."""
+    for file in list(write_ascii(tmp_path / "syn").iterdir()):
+        file.rename(file.with_name(f"113A_AE{ending}_{file.name.split('.')[2][-1]}.dat"))
+    (tmp_path / "syn" / "113A_AE_velo_post_Z.dat").write_text("not displacement\n")
+    for component, wanted in (("Z", UP), ("R", RADIAL), ("T", TRANSVERSE)):
+        check(source(kind="folder", folder="syn").trace(0, 0, component), in_the_band(wanted))
+
+
 def test_an_impulse_is_convolved_with_the_moment_rate(source, tmp_path):
     write_ascii(tmp_path / "syn", T=TRANSVERSE)
     found = source(kind="folder", folder="syn", convolve=True).trace(0, 0, "T")
