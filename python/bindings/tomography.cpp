@@ -417,6 +417,7 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
                        gain ? gain->data()[p] : 1.0};
     }
     const nb::gil_scoped_release release;
+    if (crust) need_length("crust (rows)", crust->shape(0), count);
     const auto parts = crust ? std::span(crust->data(), crust->size()) : std::span<const double>();
     new (self) path_set(forward, events, stations, requests, parts);
 }
@@ -529,8 +530,8 @@ Per event: position, depth below 6371 km, moment tensor (events x 6: rr, tt, pp,
 Per station: position. Per path: event index, station index, first sample's time after the origin time, and number of
 samples. along: the way the wave came, of each path: minor, major, or whole (all round, for comparison); empty: minor.
 component: of each path, Z (up), R (away from the source) or T (right of it); empty: T. gain: of each path, what the
-ground's motion is multiplied by; None: 1. crust: how much of each path lies above each crust of the problem's, shape
-(paths, crusts); None: none. Geographic latitudes; converted to geocentric inside. UserError names the
+ground's motion is multiplied by; None: 1. crust: weights of the problem's crusts along each path, shape (paths, crusts);
+None: none. Geographic latitudes; converted to geocentric inside. UserError names the
 event, station or path, the value and the allowed range.)")
         .def("__len__", &path_set::size, "How many paths there are.")
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal,
@@ -677,6 +678,17 @@ crust, or for another theory.)")
             },
             "theory"_a, "basis"_a.none() = nb::none(),
             "The same modes, band, figure and motion by another theory, on this basis or another. UserErrors as above.")
+        .def(
+            "kernels_of",
+            [](const forward_problem& f, const std::string& measured) {
+                const auto of = component_of(measured);
+                const auto omega = f.active_omega_rad_s(of);
+                const auto kernels = f.frequency_kernels(of);
+                std::vector<double> values(kernels.begin(), kernels.end());
+                return std::make_tuple(copy_to_numpy(omega), to_numpy(std::move(values), {omega.size(), kernels.size() / omega.size()}));
+            },
+            "component"_a,
+            "Frequencies of the modes that move a component most, and I of each, rad/s, shape (modes, parameters x n_radial).")
         .def_prop_ro("complete", &forward_problem::complete, "Whether horizontal motion is that of both types of modes.")
         .def_prop_ro(
             "basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); },

@@ -6,9 +6,10 @@ import h5netcdf
 import numpy as np
 import pytest
 from craton import UserError, _craton
+from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.config.load import theory_settings
 from craton.tomography.data.catalogue import read_events, read_stations
-from craton.tomography.data.paths import build_paths
+from craton.tomography.data.paths import build_paths, geocentric_vectors
 from craton.tomography.folder import RunFolder
 from craton.tomography.theory import crust
 from craton.tomography.theory.crust import Crusts, earth_with_crust, mean_crust_vs_km_s, moho_m, on_crust, read_crust
@@ -109,7 +110,22 @@ def test_paths_have_the_mean_of_their_places(earth, small_config, tmp_path):
     found = parts @ np.array(crust.DEPTHS_KM)
     forward = [crusts.grid.at(np.array([lat]), np.array([lon]))[0][0] for lat, lon in ((30.0, 60.0), (-60.0, -120.0))]
     assert forward[0] == pytest.approx(moho_km(30.0, 60.0), abs=1.5) and forward[1] == pytest.approx(12.0, abs=0.1)
-    assert 12.0 <= found.min() < found.max() <= 45.0
+    assert 11.99 <= found.min() < found.max() <= 45.0
+    # along a great circle by other means, and the rest of it
+    path, long_way = some.rows(np.array([3])), some.rows(np.array([3]))
+    object.__setattr__(long_way, "arc", ("major",))
+    source, receiver = (
+        geocentric_vectors(of.latitude_deg[[row]], of.longitude_deg[[row]])[0]
+        for of, row in ((path.events, path.event[0]), (path.stations, path.station[0]))
+    )
+    axis = np.cross(source, receiver) / np.linalg.norm(np.cross(source, receiver))
+    turns = np.radians(np.arange(0.05, 360.0, 0.1))
+    circle = np.cos(turns)[:, None] * source + np.sin(turns)[:, None] * np.cross(axis, source)
+    latitude = geographic_deg(np.degrees(np.arcsin(circle[:, 2])))
+    along = crusts.parts_of_places(latitude, np.degrees(np.arctan2(circle[:, 1], circle[:, 0])))
+    on_minor = turns < np.arccos(source @ receiver)
+    np.testing.assert_allclose(crusts.parts_of_paths(path)[0], along[on_minor].mean(axis=0), atol=5e-3)
+    np.testing.assert_allclose(crusts.parts_of_paths(long_way)[0], along[~on_minor].mean(axis=0), atol=5e-3)
     assert on_crust(some, None) is some and on_crust(some, crusts).rows(np.arange(3)).crust.shape == (3, 10)
 
 
@@ -154,9 +170,16 @@ def test_netcdf_is_read_as_text_is(tmp_path):
     [
         (lambda lines: [], r"no point in it; allowed: lines of longitude latitude"),
         (lambda lines: [*lines[:5], "a b c"], r"grid.txt:6: 'a b c'; allowed: longitude latitude moho_depth_km"),
+        (
+            lambda lines: [*lines, lines[-1]],
+            r"649 points of 18 latitudes and 36 longitudes; allowed: one for each pair",
+        ),
         (lambda lines: lines[:-1], r"647 points of 18 latitudes and 36 longitudes; allowed: one for each pair"),
         (lambda lines: lines[: 1 + 9 * 36], r"latitudes from -85 to -5, .*allowed: the whole Earth"),
-        (lambda lines: [*lines[:-1], "175.0 85.0 500.0"], r"moho = 500 at 85 N, 175 E; allowed: 3 to 120 km"),
+        (
+            lambda lines: [*lines[:-1], "175.0 85.0 500.0"],
+            r"moho = 500 at 85 N, 175 E; allowed: 3 to 120 km. Is it",
+        ),
         (lambda lines: [*lines[:-1], "175.0 85.0 nan"], r"grid.txt:649: .*allowed: longitude latitude"),
     ],
 )

@@ -130,6 +130,10 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
     }
     check_filter_periods(filter_periods_s, spheroidal_modes_->arrays().shortest_period_s);
     spheroidal_ = std::make_shared<const mode_family>(spheroidal_modes_, *basis_, filter_periods_s, kind, figure_.spheroidal, scaled_);
+    if (spheroidal_->crusts() != toroidal_->crusts()) {
+        throw user_error(fmt::format("crust: {} of toroidal and {} of spheroidal modes; allowed: as many of both", toroidal_->crusts(),
+                                     spheroidal_->crusts()));
+    }
 }
 
 forward_problem::forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis)
@@ -139,6 +143,14 @@ forward_problem::forward_problem(const forward_problem& like, theory kind, std::
 std::int64_t forward_problem::active_modes() const { return static_cast<std::int64_t>(toroidal_->size()); }
 std::span<const double> forward_problem::frequency_kernels() const { return toroidal_->kernels(); }
 std::span<const double> forward_problem::active_omega_rad_s() const { return toroidal_->omega_rad_s(); }
+
+std::span<const double> forward_problem::frequency_kernels(component measured) const {
+    return (measured == component::transverse || spheroidal_ == nullptr ? *toroidal_ : *spheroidal_).kernels();
+}
+
+std::span<const double> forward_problem::active_omega_rad_s(component measured) const {
+    return (measured == component::transverse || spheroidal_ == nullptr ? *toroidal_ : *spheroidal_).omega_rad_s();
+}
 
 const mode_family& forward_problem::family_of(const path& path) const {
     CRATON_ASSERT(measures(path.request().measured));
@@ -167,7 +179,7 @@ void forward_problem::check(const path& path, std::span<const double> model) con
             "path: vertical and radial motion need spheroidal modes, which this problem was made without; allowed: transverse");
     }
     if (path.crust().size() != family_of(path).crusts()) {
-        throw user_error(fmt::format("path: parts of {} crusts; allowed: {}, this problem's", path.crust().size(),
+        throw user_error(fmt::format("path: weights of {} crusts; allowed: {}, this problem's", path.crust().size(),
                                      family_of(path).crusts()));
     }
 }

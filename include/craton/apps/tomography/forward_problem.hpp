@@ -28,11 +28,11 @@ enum class theory {
 [[nodiscard]] constexpr bool couples_across_branches(theory kind) { return kind == theory::nact || kind == theory::nact_in_plane; }
 [[nodiscard]] constexpr bool sees_across_the_path(theory kind) { return kind == theory::nact || kind == theory::born; }
 
-/// What the Earth's figure and rotation do to the frequencies of a catalogue's modes, in rad/s; empty: nothing.
+/// What the Earth's figure, rotation and crust do to the frequencies of a catalogue's modes, in rad/s; empty: nothing.
 struct figure_rates {
     std::vector<double> stretch; ///< for path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp)
     std::vector<double> turn;    ///< for path::eastward() = 1: a wave that goes round along the equator to the east
-    std::vector<double> crust;   ///< modes x as many as path::crust() has: of Earths with other crusts, as parts of the path
+    std::vector<double> crust;   ///< modes x as many as path::crust() has: what each of some crusts does
 };
 /// Of both types.
 struct figure_effects {
@@ -45,13 +45,13 @@ struct figure_effects {
 struct scaling {
     std::vector<double> radius_m, vp_over_vs, density_over_vs;
 
-    [[nodiscard]] double vp_at(double radius_m) const { return at(vp_over_vs, radius_m); }
-    [[nodiscard]] double density_at(double radius_m) const { return at(density_over_vs, radius_m); }
+    [[nodiscard]] double vp_at(double radius) const { return at(vp_over_vs, radius); }
+    [[nodiscard]] double density_at(double radius) const { return at(density_over_vs, radius); }
     /// Whether density changes anywhere.
     [[nodiscard]] bool weighs() const;
 
   private:
-    [[nodiscard]] double at(const std::vector<double>& values, double radius_m) const;
+    [[nodiscard]] double at(const std::vector<double>& values, double radius) const;
 };
 
 class mode_family;
@@ -103,6 +103,9 @@ class forward_problem {
     /// w_k.
     [[nodiscard]] std::span<const double> frequency_kernels() const;
     [[nodiscard]] std::span<const double> active_omega_rad_s() const;
+    /// The same of the modes that move a component most.
+    [[nodiscard]] std::span<const double> frequency_kernels(component measured) const;
+    [[nodiscard]] std::span<const double> active_omega_rad_s(component measured) const;
 
     /// What g of a separable Jacobian is a sum of: A_k F_k in metres, w_k + dw_k in rad/s and w_k / 2 Q_k in 1/s of
     /// each active mode.

@@ -70,7 +70,7 @@ class path {
     [[nodiscard]] double stretch() const { return stretch_; }
     /// Cosine of the angle between the axis that the wave goes round, and the Earth's: 1 along the equator to the east.
     [[nodiscard]] double eastward() const { return eastward_; }
-    /// How much of the path lies above each of the crusts that figure_rates::crust has; empty: none.
+    /// Weights along the path of the crusts that figure_rates::crust has, 1 in all; empty: none.
     [[nodiscard]] std::span<const double> crust() const { return crust_; }
     /// h_a of every knot within reach of the path.
     [[nodiscard]] const sparse_weights& lateral() const { return lateral_; }
@@ -120,7 +120,7 @@ class path_set {
 
     /// Geographic latitudes, converted to geocentric ones. Throws user_error that names the event, station or path, the value and
     /// the allowed range.
-    /// crust: of each path, one after the other, or none.
+    /// crust: weights of each path, one after the other, or none.
     path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
              std::span<const path_request> requests, std::span<const double> crust = {});
 

@@ -47,13 +47,13 @@ class EarthConfig:
     ellipticity: bool = setting(
         False, boolean, "the Earth's ellipticity shifts frequencies along each path, as in observed data it does"
     )
+    rotation: bool = setting(False, boolean, "so does the Coriolis force: waves to the west are faster")
     crust: str = setting(
         "",
         text,
         'a grid of the crust: text of longitude latitude moho_depth_km [vs_km_s], or NetCDF; "": the reference Earth\'s',
         path="input",
     )
-    rotation: bool = setting(False, boolean, "so does the Coriolis force: waves to the west are faster")
 
 
 @dataclass(frozen=True)

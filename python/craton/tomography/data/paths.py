@@ -55,7 +55,7 @@ class PathTable:
     gain: f64 | None = None
     """that the station has, of each path; None: 1"""
     crust: f64 | None = None
-    """how much of each path lies above each crust (theory/crust.py), shape (paths, crusts); None: the reference Earth's alone"""
+    """weights of the solved crusts along each path (theory/crust.py), shape (paths, crusts); None: the reference Earth's alone"""
 
     def __post_init__(self) -> None:
         for name, usual in LABELS.items():

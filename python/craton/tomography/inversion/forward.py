@@ -102,8 +102,8 @@ def forward_problems(
 ) -> tuple[ForwardProblem, ForwardProblem]:
     """The theories of seismograms and of derivatives that a configuration names: one object where they are the same.
 
-    spheroidal: None where only toroidal motion is asked for. figure: what ellipticity and rotation do (theory/figure.py); None:
-    nothing. Not collective.
+    spheroidal: None where only toroidal motion is asked for. figure: what ellipticity, rotation and crust do (theory/figure.py,
+    theory/crust.py); None: nothing. Not collective.
     """
     of, data = settings.theory, settings.data
     complete = of.is_complete(data.components)

@@ -38,10 +38,12 @@ from craton.tomography.inversion.hessian_file import (
 )
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import Step
+from craton.tomography.theory.crust import WITH_CRUST
 
 if TYPE_CHECKING:
     from craton import SymmetricMatrix
     from craton._craton import ModelBasis
+    from craton.tomography.config.tables import EarthConfig
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
 
@@ -111,13 +113,9 @@ class RunFiles:
         return on_root(run.comm, lambda: read(run.place)) if run.resuming else None
 
     def check_earth(self, name: str) -> None:
-        """UserError where a resumed run's reference Earth is not the one that it began with: its table has changed."""
+        """UserError where a resumed run's Earth is not the one that it began with: its table or grid has changed."""
         before = self._left(lambda place: place.read_record().earth if place.record.is_file() else "")
-        if before and before != name:
-            raise UserError(
-                f"{self.run.config.earth.file or name}: the reference Earth is {name}, and the run began with {before}; allowed: "
-                "the same table"
-            )
+        check_same_earth(before or "", name, self.run.config.earth)
 
     # ------------------------------------------------------------------------------------------------------------ data.h5
 
@@ -268,6 +266,18 @@ class RunFiles:
         run = self.run
         on_root(run.comm, run.folder.discard_working)
         run.progress.file = None
+
+
+def check_same_earth(before: str, name: str, settings: EarthConfig) -> None:
+    """UserError where a run's Earth, by its name in the record ("": not known), is another one now."""
+    if not before or before == name:
+        return
+    of_table = before.partition(WITH_CRUST)[0] != name.partition(WITH_CRUST)[0]
+    file = settings.file if of_table else settings.crust
+    raise UserError(
+        f"{file or name}: the reference Earth is {name}, and the run began with {before}; allowed: the same "
+        f"{'table' if of_table else 'grid'}"
+    )
 
 
 def of_models(state: State) -> dict[str, f64]:

@@ -22,7 +22,7 @@ from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior, with_corrections
 from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained
-from craton.tomography.theory.crust import Crusts, crust_effects, on_crust, shared_crusts
+from craton.tomography.theory.crust import Crusts, crust_effects, earth_name, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -66,8 +66,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     with run.phases("modes"):
         earth = reference_earth(config.earth)
         crusts = shared_crusts(earth, config, run.comm)
-        earth_name = earth.name if crusts is None else f"{earth.name}, crust of {crusts.grid.name}"
-        files.check_earth(earth_name)
+        files.check_earth(earth_name(earth, crusts))
         modes = shared_mode_catalogue(earth, config, run.comm, run.say)
     with run.phases("kernels"):
         basis = make_basis(config, earth)
@@ -124,7 +123,17 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     if corrections.size:
         run.say(about_unknowns(corrections))
     return Prepared(
-        basis, prior, observations, theory, panels, target, state, spheroidal, start, earth_name, corrections
+        basis,
+        prior,
+        observations,
+        theory,
+        panels,
+        target,
+        state,
+        spheroidal,
+        start,
+        earth_name(earth, crusts),
+        corrections,
     )
 
 

@@ -29,11 +29,12 @@ from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, observed_by_panels
 from craton.tomography.inversion.hessian_file import read_system, run_prior
+from craton.tomography.inversion.persistence import check_same_earth
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
 from craton.tomography.stored.marginal import without_corrections
-from craton.tomography.theory.crust import crust_effects, on_crust, shared_crusts
+from craton.tomography.theory.crust import crust_effects, earth_name, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -207,6 +208,14 @@ def stored_emphasis(hessian: pathlib.Path) -> Emphasis:
         return Emphasis(float(file.attrs.get("period_s", 0.0)), left_out, weights)
 
 
+def recorded_earth(hessian: pathlib.Path) -> str:
+    """The name of the run's Earth; "" where there is no record, or none that says. Not collective."""
+    try:
+        return RunFolder(hessian.parent).read_record().earth
+    except UserError:
+        return ""
+
+
 def read_data(problem: LinearisedProblem) -> RunData:
     """Collective: the data.h5 beside a run's hessian.h5, and the theory that the run's configuration names.
 
@@ -219,6 +228,10 @@ def read_data(problem: LinearisedProblem) -> RunData:
     if observations.correlation_s is None and settings.data.correlation_s:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)
         observations = dataclasses.replace(observations, correlation_s=lengths)
+    earth = reference_earth(settings.earth)
+    crusts = shared_crusts(earth, settings, comm)
+    on_root(comm, lambda: check_same_earth(recorded_earth(problem.source), earth_name(earth, crusts), settings.earth))
+    observations = dataclasses.replace(observations, paths=on_crust(observations.paths, crusts))
     corrections = Corrections(observations.paths, settings.corrections)
     if corrections.size != len(problem.corrections):
         raise UserError(
@@ -226,11 +239,8 @@ def read_data(problem: LinearisedProblem) -> RunData:
             f"{problem.source}"
         )
     observations = dataclasses.replace(observations, paths=corrections.applied(problem.corrections))
-    earth = reference_earth(settings.earth)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
-    crusts = shared_crusts(earth, settings, comm)
-    observations = dataclasses.replace(observations, paths=on_crust(observations.paths, crusts))
     figure = shared_figure(earth, settings, modes, spheroidal, comm)
     figure |= crust_effects(crusts, settings, modes, spheroidal, comm)
     problems = forward_problems(settings, problem.basis, modes, spheroidal, figure)

@@ -15,25 +15,25 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.interpolate
 from numpy.typing import NDArray
 
-from craton._craton import EarthModel
+from craton._craton import EarthModel, ModeCatalogue
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.data.paths import PathTable, geocentric_vectors
 from craton.tomography.model.netcdf_model import axis, field, variables_of
-from craton.tomography.theory.figure import names_of
-from craton.tomography.theory.modes import cache_folder, mode_options, spheroidal_catalogue, toroidal_catalogue
+from craton.tomography.theory.figure import names_of, of_spheroidal
+from craton.tomography.theory.modes import cache_folder, frequencies, mode_options
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from craton._craton import ModeCatalogue, SpheroidalCatalogue
+    from craton._craton import SpheroidalCatalogue
     from craton.tomography.config.load import Config, TheorySettings
 
 f64 = NDArray[np.float64]
@@ -47,11 +47,12 @@ STEP_DEG = 0.5
 """Between places of a path."""
 SLOWEST_MANTLE_KM_S = 4.2
 """Vs below the Moho is above it, in the crust below it."""
+WITH_CRUST = ", crust of "
 SHORTER = 0.85
 """Modes of other crusts are solved for to periods so much shorter, so that none is missing."""
 ROWS = 12
 """Of the table of a layer."""
-PLACES = 200_000
+PATHS = 1000
 """At a time."""
 
 
@@ -94,11 +95,12 @@ def read_crust(file: Path) -> CrustGrid:
             row, column = np.argwhere(bad)[0]
             raise UserError(
                 f"{file}: {what} = {values[row, column]:g} at {latitude[row]:g} N, {longitude[column]:g} E; allowed: "
-                f"{low:g} to {high:g} {'km' if what == 'moho' else 'km/s'}"
+                f"{low:g} to {high:g} {'km' if what == 'moho' else 'km/s'}. Is it in another unit?"
             )
-    step = np.diff(np.append(longitude, longitude[0] + 360.0))
-    pole = float(np.diff(latitude).max()) + 1e-6
-    if step.max() > 2.1 * step.min() or latitude[0] > pole - 90.0 or latitude[-1] < 90.0 - pole:
+    steps = np.diff(np.append(longitude, longitude[0] + 360.0)), np.diff(latitude)
+    pole = float(np.median(steps[1])) + 1e-6
+    uneven = any(step.max() > 2.1 * step.min() for step in steps)
+    if uneven or latitude[0] > pole - 90.0 or latitude[-1] < 90.0 - pole:
         raise UserError(
             f"{file}: latitudes from {latitude[0]:g} to {latitude[-1]:g}, longitudes from {longitude[0]:g} to {longitude[-1]:g} "
             "degrees; allowed: the whole Earth in even steps"
@@ -135,7 +137,7 @@ def _from_text(file: Path) -> tuple[f64, f64, f64, f64 | None]:
     grids = [np.full((len(latitude), len(longitude)), np.nan) for _ in range(table.shape[1] - 2)]
     for grid, values in zip(grids, table[:, 2:].T, strict=True):
         grid[row_of, column] = values
-    if np.isnan(grids[0]).any() or min(len(latitude), len(longitude)) < 2:
+    if len(table) != grids[0].size or np.isnan(grids[0]).any() or min(len(latitude), len(longitude)) < 2:
         raise UserError(
             f"{file}: {len(table)} points of {len(latitude)} latitudes and {len(longitude)} longitudes; allowed: one for each pair"
         )
@@ -144,8 +146,9 @@ def _from_text(file: Path) -> tuple[f64, f64, f64, f64 | None]:
 
 def _from_netcdf(file: Path) -> tuple[f64, f64, f64, f64 | None]:
     with variables_of(file) as found:
-        if "moho" not in found:
-            raise UserError(f"{file}: no variable moho; allowed: moho, depth in km over latitude and longitude")
+        for name in ("moho", "latitude", "longitude"):
+            if name not in found:
+                raise UserError(f"{file}: no variable {name}; allowed: moho, depth in km over latitude and longitude")
         latitude, longitude = (axis(file, found, name) for name in ("latitude", "longitude"))
         over = ("latitude", "longitude")
         moho, vs = (field(file, found, name, over) if name in found else None for name in ("moho", "vs"))
@@ -169,7 +172,7 @@ class Crusts:
         """One sentence."""
         return (
             f"crust of {self.grid.name}: Moho at {self.grid.moho_km.min():.3g} to {self.grid.moho_km.max():.3g} km; modes of "
-            f"{self.count} crusts, which are solved for once and kept in the cache"
+            f"{self.count} crusts are solved for once, and their frequencies kept in the cache"
         )
 
     @property
@@ -204,25 +207,28 @@ class Crusts:
 
     def parts_of_paths(self, table: PathTable) -> f64:
         """The same, averaged along each path, shape (paths, count)."""
-        source = geocentric_vectors(table.events.latitude_deg, table.events.longitude_deg)[table.event]
-        receiver = geocentric_vectors(table.stations.latitude_deg, table.stations.longitude_deg)[table.station]
-        distance = np.arctan2(np.linalg.norm(np.cross(source, receiver), axis=1), np.sum(source * receiver, axis=1))
-        ahead = receiver - np.cos(distance)[:, None] * source
-        ahead /= np.linalg.norm(ahead, axis=1)[:, None]
-        begin = np.where([arc == "major" for arc in table.arc], distance, 0.0)
-        length = np.where([arc == "major" for arc in table.arc], 2.0 * np.pi - distance, distance)
-        count = np.maximum(2, np.ceil(np.degrees(length) / STEP_DEG).astype(int))
-        out = np.zeros((len(table), self.count))
-        of_path = np.repeat(np.arange(len(table)), count)
-        for first in range(0, len(of_path), PLACES):
-            path = of_path[first : first + PLACES]
-            number = np.arange(first, first + len(path)) - (np.cumsum(count) - count)[path]
-            angle = (begin + 0.5 * length / count)[path] + number * (length / count)[path]
+        long_way = np.array([arc == "major" for arc in table.arc])
+        keys = np.stack([table.event, table.station, long_way.astype(np.int64)])
+        _, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        source = geocentric_vectors(table.events.latitude_deg, table.events.longitude_deg)[table.event[first]]
+        receiver = geocentric_vectors(table.stations.latitude_deg, table.stations.longitude_deg)[table.station[first]]
+        across = np.linalg.norm(np.cross(source, receiver), axis=1)
+        distance = np.arctan2(across, np.sum(source * receiver, axis=1))
+        ahead = (receiver - np.cos(distance)[:, None] * source) / np.sin(distance)[:, None]
+        begin = np.where(long_way[first], distance, 0.0)
+        length = np.where(long_way[first], 2.0 * np.pi - distance, distance)
+        out = np.empty((len(first), self.count))
+        for some in np.array_split(np.arange(len(first)), -(-len(first) // PATHS)):
+            count = np.maximum(2, np.ceil(np.degrees(length[some]) / STEP_DEG).astype(int))
+            starts, path = np.cumsum(count) - count, np.repeat(some, count)
+            step = np.repeat(length[some] / count, count)
+            angle = begin[path] + (np.arange(len(path)) - np.repeat(starts, count) + 0.5) * step
             place = np.cos(angle)[:, None] * source[path] + np.sin(angle)[:, None] * ahead[path]
             latitude = geographic_deg(np.degrees(np.arcsin(np.clip(place[:, 2], -1.0, 1.0))))
             longitude = np.degrees(np.arctan2(place[:, 1], place[:, 0]))
-            np.add.at(out, path, self.parts_of_places(latitude, longitude) / count[path, None])
-        return out
+            sums = np.add.reduceat(self.parts_of_places(latitude, longitude), starts, axis=0)
+            out[some] = sums / count[:, None]
+        return out[which.reshape(-1)]
 
 
 def moho_m(earth: EarthModel) -> float:
@@ -297,16 +303,10 @@ def crust_rates(
     """
     options, folder = mode_options(config), cache_folder(config)
     shortest_s = SHORTER * options.pop("shortest_period_s")
-    spheroidal = hasattr(modes, "coriolis")
+    own = options if isinstance(modes, ModeCatalogue) else of_spheroidal(options)
 
     def solved(earth: EarthModel) -> dict[tuple[int, int], float]:
-        found: Any
-        if spheroidal:
-            own = {name: options[name] for name in ("dispersion", "attenuation")}
-            found = spheroidal_catalogue(earth, shortest_s, folder, note, **own)
-        else:
-            found = toroidal_catalogue(earth, shortest_s, folder, note, **options)
-        return dict(zip(names_of(found), (2.0 * np.pi / np.asarray(found.period_s)).tolist(), strict=True))
+        return frequencies(type(modes), earth, folder, note, shortest_period_s=shortest_s, **own)
 
     reference = solved(earth_with_crust(crusts.earth, 6371.0 - moho_m(crusts.earth) / 1e3))
     names, omega = names_of(modes), 2.0 * np.pi / np.asarray(modes.period_s)
@@ -348,5 +348,12 @@ def crust_effects(
 
 
 def on_crust(table: PathTable, crusts: Crusts | None) -> PathTable:
-    """The paths with their parts of each crust. Not collective."""
-    return table if crusts is None else replace(table, crust=crusts.parts_of_paths(table))
+    """The paths with their weights of each crust, if they have none yet. Not collective."""
+    if crusts is None or table.crust is not None:
+        return table
+    return replace(table, crust=crusts.parts_of_paths(table))
+
+
+def earth_name(earth: EarthModel, crusts: Crusts | None) -> str:
+    """For the record, and for whoever goes on with a run."""
+    return earth.name if crusts is None else f"{earth.name}{WITH_CRUST}{crusts.grid.name}"

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from craton._craton import ModeCatalogue
 from craton.runs.agreement import on_root
-from craton.tomography.theory.modes import cache_folder, mode_options, spheroidal_catalogue, toroidal_catalogue
+from craton.tomography.theory.modes import cache_folder, frequencies, mode_options
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from craton._craton import EarthModel, ModeCatalogue, SpheroidalCatalogue
+    from craton._craton import EarthModel, SpheroidalCatalogue
     from craton.tomography.config.load import Config, TheorySettings
 
 f64 = NDArray[np.float64]
@@ -76,15 +77,10 @@ def stretch_rates(
     options, folder = mode_options(config), cache_folder(config)
     shortest_s = SHORTER * options.pop("shortest_period_s")
 
+    own = options if isinstance(modes, ModeCatalogue) else {**of_spheroidal(options), "gravity": "none"}
+
     def solved(s: float) -> dict[tuple[int, int], float]:
-        stretched = earth.stretched(s)
-        found: Any
-        if hasattr(modes, "coriolis"):
-            own = {name: options[name] for name in ("dispersion", "attenuation")}
-            found = spheroidal_catalogue(stretched, shortest_s, folder, note, gravity="none", **own)
-        else:
-            found = toroidal_catalogue(stretched, shortest_s, folder, note, **options)
-        return dict(zip(names_of(found), (2.0 * np.pi / np.asarray(found.period_s)).tolist(), strict=True))
+        return frequencies(type(modes), earth.stretched(s), folder, note, shortest_period_s=shortest_s, **own)
 
     less, more = solved(-STEP), solved(STEP)
     names, omega = names_of(modes), 2.0 * np.pi / np.asarray(modes.period_s)
@@ -92,6 +88,11 @@ def stretch_rates(
     relative = np.log(rates) / (2.0 * STEP)
     relative[np.isnan(relative)] = np.nanmedian(relative)  # a mode that is there with gravity alone
     return np.asarray(omega * relative)
+
+
+def of_spheroidal(options: dict[str, Any]) -> dict[str, Any]:
+    """Of the options of toroidal modes those that spheroidal ones have too."""
+    return {name: options[name] for name in ("dispersion", "attenuation")}
 
 
 def names_of(modes: ModeCatalogue | SpheroidalCatalogue) -> list[tuple[int, int]]:
@@ -102,5 +103,5 @@ def names_of(modes: ModeCatalogue | SpheroidalCatalogue) -> list[tuple[int, int]
 def turn_rates(modes: ModeCatalogue | SpheroidalCatalogue) -> f64:
     """What a wave towards the east along the equator loses to the Coriolis force, below 0."""
     degree = np.asarray(modes.l, float)
-    chi = np.asarray(modes.coriolis()) if hasattr(modes, "coriolis") else 1.0 / (degree * (degree + 1.0))
+    chi = 1.0 / (degree * (degree + 1.0)) if isinstance(modes, ModeCatalogue) else np.asarray(modes.coriolis())
     return -ROTATION_RAD_S * (degree + 0.5) * chi

@@ -61,6 +61,40 @@ def cache_file(kind: type[Catalogue], earth: EarthModel, folder: pathlib.Path, o
     return folder.expanduser() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
 
 
+def frequencies(
+    kind: type[ModeCatalogue] | type[SpheroidalCatalogue],
+    earth: EarthModel,
+    folder: pathlib.Path,
+    note: Note = warnings.warn,
+    **options: Any,
+) -> dict[tuple[int, int], float]:
+    """Angular frequency, rad/s, by overtone number and degree: from the cache, which holds nothing else of them, or solved for.
+
+    options: of the catalogue's solve. note: as above. Not collective.
+    """
+    whole = cache_file(kind, earth, folder, options)  # type: ignore[type-var]
+    file = whole.with_name(f"frequencies-{whole.name}")
+    if file.exists():
+        try:
+            with np.load(file, allow_pickle=False) as stored:
+                return _by_name(stored["n"], stored["l"], stored["omega_rad_s"])
+        except DAMAGED as problem:
+            note(f"the mode cache {file} is damaged ({problem}); the modes are computed again")
+    arrays = kind.solve(earth, **options).arrays()
+    kept = {name: arrays[name] for name in ("n", "l", "omega_rad_s")}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(file) as aside, aside.open("wb") as stream:
+            np.savez(stream, **kept)  # type: ignore[arg-type]
+    except (OSError, UserError) as problem:
+        note(f"the mode cache cannot be written: {problem}")
+    return _by_name(*kept.values())
+
+
+def _by_name(n: Any, l: Any, omega_rad_s: Any) -> dict[tuple[int, int], float]:  # noqa: E741 (the field's name)
+    return dict(zip(zip(n.tolist(), l.tolist(), strict=True), omega_rad_s.tolist(), strict=True))
+
+
 def _cached(kind: type[Catalogue], earth: EarthModel, folder: pathlib.Path, note: Note, **options: Any) -> Catalogue:
     file = cache_file(kind, earth, folder, options)
     if file.exists():

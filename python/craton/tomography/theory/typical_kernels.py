@@ -60,7 +60,10 @@ def kernels_of_windows(config: Mapping[str, Any], data: Observations, where: str
         count = 0 if modes is None else int(np.sum(np.asarray(modes.period_s) >= periods_s[3]))
         if count > MOST_MODES:
             raise UserError(f"{count} modes in the band; allowed: {MOST_MODES} of one type")
-    forwards = {kind: ForwardProblem(toroidal, basis, periods_s, kind, spheroidal) for kind in ("pava", "nact")}
+    scaling = settings.theory.scaling()
+    forwards = {
+        kind: ForwardProblem(toroidal, basis, periods_s, kind, spheroidal, scaling=scaling) for kind in ("pava", "nact")
+    }
     found = []
     for row in chosen:
         depth_km = float(table.events.depth_km[table.event[row]])
