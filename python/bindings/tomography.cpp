@@ -2,6 +2,7 @@
 #include "mode_arrays.hpp"
 
 #include <craton/apps/tomography/corrections.hpp>
+#include <craton/apps/tomography/crust.hpp>
 #include <craton/apps/tomography/figure.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
 
@@ -156,6 +157,10 @@ At a discontinuity the values above, or below. UserError outside the Earth.)")
             R"((density kg/m^3, vpv m/s, vsv m/s, Q_mu) at a radius.
 
 At a discontinuity the values above, or below. UserError outside the Earth.)")
+        .def("with_crust", &with_crust, "moho_m"_a, "new_moho_m"_a, "change"_a = 0.0,
+             R"(The Earth with its Moho at another radius, the crust's layers as thick in proportion, ln Vs and ln Vp there changed.
+
+moho_m: the discontinuity that is its Moho. UserError where it is none, or the new one is not below the solid surface.)")
         .def("stretched", &stretched, "s"_a,
              R"(The Earth below a place of the elliptical one: all radii r are r (1 + s e(r)), e hydrostatic.
 
@@ -369,17 +374,14 @@ const char* name_of(theory kind) {
 
 figure_effects figure_of(const std::map<std::string, std::vector<double>>& rates) {
     figure_effects out;
-    const std::map<std::string, std::vector<double>*> places{{"toroidal_stretch", &out.toroidal.stretch},
-                                                             {"toroidal_turn", &out.toroidal.turn},
-                                                             {"spheroidal_stretch", &out.spheroidal.stretch},
-                                                             {"spheroidal_turn", &out.spheroidal.turn},
-                                                             {"toroidal_crust", &out.toroidal.crust},
-                                                             {"spheroidal_crust", &out.spheroidal.crust}};
+    const std::map<std::string, std::vector<double>*> places{
+        {"toroidal_stretch", &out.toroidal.stretch},     {"toroidal_turn", &out.toroidal.turn},
+        {"spheroidal_stretch", &out.spheroidal.stretch}, {"spheroidal_turn", &out.spheroidal.turn},
+        {"toroidal_crust", &out.toroidal.crust},         {"spheroidal_crust", &out.spheroidal.crust}};
     for (const auto& [name, values] : rates) {
         const auto place = places.find(name);
         if (place == places.end()) {
-            throw user_error("figure: '" + name +
-                             "' is unknown; allowed: stretch, turn or crust after toroidal_ or spheroidal_");
+            throw user_error("figure: '" + name + "' is unknown; allowed: stretch, turn or crust after toroidal_ or spheroidal_");
         }
         *place->second = values;
     }
@@ -522,8 +524,7 @@ Immutable; not collective.)")
         .def("__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
              "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
              "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
-             "component"_a = std::vector<std::string>(), "gain"_a.none() = nb::none(),
-             "crust"_a.none() = nb::none(),
+             "component"_a = std::vector<std::string>(), "gain"_a.none() = nb::none(), "crust"_a.none() = nb::none(),
              R"(Events, stations, and the paths between them.
 
 Per event: position, depth below 6371 km, moment tensor (events x 6: rr, tt, pp, rt, rp, tp in N m) and half duration.
@@ -576,11 +577,20 @@ event, station or path, the value and the allowed range.)")
 
 Along great circles; geographic latitudes. Depths stay between 0 and the core.)");
 
+    m.def(
+        "tensor_changes",
+        [] {
+            std::vector<double> out;
+            for (const auto& row : corrections::tensor_change) out.insert(out.end(), row.begin(), row.end());
+            return to_numpy(std::move(out), {corrections::tensor_change.size(), corrections::tensor_change[0].size()});
+        },
+        "The five changes of a moment tensor (rr, tt, pp, rt, rp, tp) that Corrections have, each of the scalar moment 1; (5, 6).");
+
     nb::class_<corrections>(m, "Corrections",
                             R"(Unknowns of the events and stations that paths use, besides the model's coefficients.
 
 Those of each event in the order of the set: origin time (1: s, later), centroid (3: km to the north, to the east, down),
-moment tensor (5, without a change of volume: parts of the scalar moment in the directions tensor_change). Then those of
+moment tensor (5, without a change of volume: parts of the scalar moment in the directions of tensor_changes). Then those of
 each station: time (1: s, later), gain (1: its natural logarithm). Immutable; not collective.)")
         .def(
             "__init__",
@@ -600,14 +610,6 @@ UserError where there are too few, or one is not positive.)")
             "Indices of the events that have unknowns, in their order.")
         .def_prop_ro(
             "stations", [](const corrections& c) { return copy_to_numpy(c.stations()); }, new_array, "The same of stations.")
-        .def_prop_ro_static(
-            "tensor_change",
-            [](const nb::handle&) {
-                std::vector<double> out;
-                for (const auto& row : corrections::tensor_change) out.insert(out.end(), row.begin(), row.end());
-                return to_numpy(std::move(out), {5, 6});
-            },
-            "The five changes of a tensor (rr, tt, pp, rt, rp, tp), each of the scalar moment 1; shape (5, 6).")
         .def(
             "derivatives",
             [](const corrections& c, const forward_problem& problem, const path_set& paths, std::int64_t index,
@@ -685,7 +687,8 @@ crust, or for another theory.)")
                 const auto omega = f.active_omega_rad_s(of);
                 const auto kernels = f.frequency_kernels(of);
                 std::vector<double> values(kernels.begin(), kernels.end());
-                return std::make_tuple(copy_to_numpy(omega), to_numpy(std::move(values), {omega.size(), kernels.size() / omega.size()}));
+                return std::make_tuple(copy_to_numpy(omega),
+                                       to_numpy(std::move(values), {omega.size(), kernels.size() / omega.size()}));
             },
             "component"_a,
             "Frequencies of the modes that move a component most, and I of each, rad/s, shape (modes, parameters x n_radial).")

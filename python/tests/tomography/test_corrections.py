@@ -173,7 +173,7 @@ def test_structure_alone_is_the_marginal():
     assert got == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(("ranks", "ranks_per_node"), [(2, None), (3, 2)])
+@pytest.mark.parametrize(("ranks", "ranks_per_node"), [pytest.param(2, None, marks=pytest.mark.long), (3, 2)])
 def test_the_marginal_of_several_ranks(ranks, ranks_per_node, capfd):
     code = run_under_mpi([str(PROGRAM)], ranks, ranks_per_node=ranks_per_node, program=[sys.executable])
     out, err = capfd.readouterr()
@@ -228,15 +228,17 @@ def test_other_data_are_refused(solved, tmp_path):
         read_data(read_problem(tmp_path / "hessian.h5", MPI.COMM_SELF))
 
 
+WAYS = {
+    "reproducible": {"inversion": {"reproducible": True, "precision": "float64"}},
+    "in place": {"inversion": {"in_place": True, "precision": "float32"}},
+    "damped": {"inversion": {"damping": 0.01, "precision": "float64"}},
+    "matern": {"prior": {"kind": "matern"}},
+}
+
+
 @pytest.mark.parametrize(
     "way",
-    [
-        {"inversion": {"reproducible": True, "precision": "float64"}},
-        {"inversion": {"in_place": True, "precision": "float32"}},
-        {"inversion": {"damping": 0.01, "precision": "float64"}},
-        {"prior": {"kind": "matern"}},
-    ],
-    ids=["reproducible", "in place", "damped", "matern"],
+    [pytest.param(way, id=name, marks=[] if name == "damped" else pytest.mark.long) for name, way in WAYS.items()],
 )
 def test_other_ways_to_a_step(small_config, tmp_path, way):
     """Each finds the errors, and `solve` the run's own model."""

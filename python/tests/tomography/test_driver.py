@@ -69,9 +69,9 @@ def test_the_step_search_takes_other_synthetics(small_config, tmp_path, monkeypa
     start.run(once.replaced("run", directory=str(tmp_path / "own")), MPI.COMM_SELF, report=False)
     given = []
 
-    def elsewhere(run, files, basis, prior, synthetics):
+    def elsewhere(run, files, basis, prior, synthetics, corrections):
         given.append(Elsewhere(synthetics))
-        return StepSearch(run, files, basis, prior, given[0])
+        return StepSearch(run, files, basis, prior, given[0], corrections)
 
     monkeypatch.setattr(driver, "StepSearch", elsewhere)
     record = start.run(once.replaced("run", directory=str(tmp_path / "other")), MPI.COMM_SELF, report=False)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from craton import UserError, _craton
 from craton.tomography.config.tables import TheoryConfig
-from mode_paths import EVENTS, FILTER_S, KNOTS_M, STATIONS
+from mode_paths import EVENTS, KNOTS_M, STATIONS
 
 VP, DENSITY, CHANGE = 0.55, 0.35, 2e-3
+SHORTEST_S, BAND_S = 200.0, (900.0, 600.0, 250.0, 200.0)
 ROWS = [(3480e3, VP, DENSITY), (6368e3, VP, DENSITY)]
 
 
@@ -17,7 +20,7 @@ def earth_with(change, vp, density):
     prem, rows = _craton.EarthModel.prem_isotropic(), []
     ends = [0.0, *np.asarray(prem.discontinuities_m), prem.surface_radius_m]
     for below, above in zip(ends, ends[1:], strict=False):
-        for radius in np.linspace(below, above, 24):
+        for radius in np.linspace(below, above, 7):
             rho, vp_m_s, vs_m_s, q = prem.evaluate(radius, below=bool(radius == above))
             if below >= prem.cmb_radius_m:
                 rho, vp_m_s, vs_m_s = rho * (1 + density * change), vp_m_s * (1 + vp * change), vs_m_s * (1 + change)
@@ -27,21 +30,27 @@ def earth_with(change, vp, density):
 
 def solved(kind, earth, dispersion=False):
     options = {} if kind is _craton.ModeCatalogue else {"gravity": "none"}
-    return kind.solve(earth, 150.0, dispersion=dispersion, attenuation=False, **options)
+    return kind.solve(earth, SHORTEST_S, dispersion=dispersion, attenuation=False, **options)
 
 
-@pytest.mark.parametrize("component", ["Z", "T"])
-@pytest.mark.parametrize("dispersion", [False, True])
-@pytest.mark.parametrize(("vp", "density"), [(0.0, 0.0), (VP, 0.0), (0.0, DENSITY), (VP, DENSITY)])
+QUICK = [("T", False, VP, DENSITY), ("Z", False, VP, DENSITY)]
+EVERY = list(itertools.product("ZT", (False, True), (0.0, VP), (0.0, DENSITY)))
+
+
+@pytest.mark.parametrize(
+    ("component", "dispersion", "vp", "density"),
+    [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.long) for case in EVERY],
+)
 def test_frequencies_are_those_of_the_changed_earth(component, dispersion, vp, density):
     """By differences of the frequencies of modes of Earths that are changed to both sides."""
-    kinds = _craton.ModeCatalogue, _craton.SpheroidalCatalogue
-    modes = [solved(kind, earth_with(0.0, vp, density), dispersion) for kind in kinds]
-    kind, ours = (kinds[0], modes[0]) if component == "T" else (kinds[1], modes[1])
+    kind = _craton.ModeCatalogue if component == "T" else _craton.SpheroidalCatalogue
+    toroidal = solved(_craton.ModeCatalogue, earth_with(0.0, vp, density), dispersion)
+    ours = toroidal if component == "T" else solved(kind, earth_with(0.0, vp, density), dispersion)
     sides = [solved(kind, earth_with(sign * CHANGE, vp, density), dispersion) for sign in (1, -1)]
     more, less = (dict(zip(zip(each.n, each.l, strict=True), each.period_s, strict=True)) for each in sides)
+    spheroidal = None if component == "T" else ours
     rows = [(3480e3, vp, density), (6368e3, vp, density)]
-    forward = _craton.ForwardProblem(modes[0], _craton.ModelBasis(1, KNOTS_M), FILTER_S, "pava", modes[1], scaling=rows)
+    forward = _craton.ForwardProblem(toroidal, _craton.ModelBasis(1, KNOTS_M), BAND_S, "pava", spheroidal, scaling=rows)
     omega, kernels = forward.kernels_of(component)
     by_omega = {
         2 * np.pi / period: key for key, period in zip(zip(ours.n, ours.l, strict=True), ours.period_s, strict=True)
@@ -53,10 +62,9 @@ def test_frequencies_are_those_of_the_changed_earth(component, dispersion, vp, d
         if key in more and key in less:
             expected = (2 * np.pi / more[key] - 2 * np.pi / less[key]) / (2 * CHANGE)
             apart.append((row.sum() - expected) / own)
-    assert len(apart) > 60
-    assert np.quantile(np.abs(apart), 0.97) < (
-        6e-3 if dispersion else 2e-3
-    )  # of omega, which dlnVs = 1 changes by about as much
+    assert len(apart) > 40
+    # of omega, which dlnVs = 1 changes by about as much
+    assert np.quantile(np.abs(apart), 0.97) < (6e-3 if dispersion else 2e-3)
     if not dispersion:
         assert np.median(np.abs(apart)) < 3e-4
 
@@ -66,8 +74,8 @@ def test_derivatives_have_it(small_config):
     basis = _craton.ModelBasis(1, KNOTS_M, 2)
     one, random = np.zeros(1, int), np.random.default_rng(2)
     for theory in ("pava", "nact"):
-        forward = _craton.ForwardProblem(modes, basis, FILTER_S, theory, scaling=ROWS)
-        plain = _craton.ForwardProblem(modes, basis, FILTER_S, theory)
+        forward = _craton.ForwardProblem(modes, basis, BAND_S, theory, scaling=ROWS)
+        plain = _craton.ForwardProblem(modes, basis, BAND_S, theory)
         path = _craton.PathSet(
             forward, *{**EVENTS, **STATIONS}.values(), one, one, np.array([600.0]), 10.0, np.array([200])
         )[0]
@@ -83,13 +91,14 @@ def test_derivatives_have_it(small_config):
 
 def test_of_theory_keeps_it():
     modes = solved(_craton.ModeCatalogue, _craton.EarthModel.prem_isotropic())
-    forward = _craton.ForwardProblem(modes, _craton.ModelBasis(1, KNOTS_M), FILTER_S, scaling=ROWS)
+    forward = _craton.ForwardProblem(modes, _craton.ModelBasis(1, KNOTS_M), BAND_S, scaling=ROWS)
     finer = _craton.ModelBasis(2, KNOTS_M)
     again = forward.of_theory("pava", finer)
     assert again.basis.size == finer.size
-    np.testing.assert_array_equal(again.frequency_kernels, forward.frequency_kernels)
-    plain = _craton.ForwardProblem(modes, forward.basis, FILTER_S)
-    assert np.abs(plain.frequency_kernels - forward.frequency_kernels).max() > 0.0
+    ours, theirs = (each.kernels_of("T")[1] for each in (again, forward))
+    np.testing.assert_array_equal(ours, theirs)
+    plain = _craton.ForwardProblem(modes, forward.basis, BAND_S)
+    assert np.abs(plain.kernels_of("T")[1] - theirs).max() > 0.0
 
 
 def test_settings_become_rows(small_config):
@@ -119,4 +128,4 @@ def test_wrong_settings(small_config, name, value):
 def test_wrong_rows(rows):
     modes = solved(_craton.ModeCatalogue, _craton.EarthModel.prem_isotropic())
     with pytest.raises(UserError, match=r"scaling: row \d has .* allowed: finite numbers, radii that increase"):
-        _craton.ForwardProblem(modes, _craton.ModelBasis(1, KNOTS_M), FILTER_S, scaling=rows)
+        _craton.ForwardProblem(modes, _craton.ModelBasis(1, KNOTS_M), BAND_S, scaling=rows)

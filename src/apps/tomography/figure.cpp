@@ -1,5 +1,7 @@
 #include <craton/apps/tomography/figure.hpp>
 
+#include "layer_map.hpp"
+
 #include <craton/apps/tomography/kernels/quadrature.hpp>
 
 #include <fmt/format.h>
@@ -15,12 +17,6 @@ namespace {
 
 constexpr double longest_step_m = 5e3;
 constexpr double longest_piece_m = 100e3;
-
-/// c of p(a + b x) = sum_i c_i x^i.
-std::array<double, 4> composed(const std::array<double, 4>& p, double a, double b) {
-    return {p[0] + a * (p[1] + a * (p[2] + a * p[3])), b * (p[1] + a * (2 * p[2] + 3 * a * p[3])), b * b * (p[2] + 3 * a * p[3]),
-            b * b * b * p[3]};
-}
 
 } // namespace
 
@@ -79,15 +75,8 @@ earth_model stretched(const earth_model& earth, double s) {
         for (int i = 0; i < count; ++i) {
             const double below = layer.inner_radius_m + width * i / count;
             const double above = i + 1 == count ? layer.outer_radius_m : layer.inner_radius_m + width * (i + 1) / count;
-            earth_layer piece = layer;
-            piece.inner_radius_m = pieces.empty() ? 0 : pieces.back().outer_radius_m;
-            piece.outer_radius_m = moved(above);
-            const double b = (above - below) / (piece.outer_radius_m - piece.inner_radius_m); // old radii as a line of the new ones
-            const double a = (below - b * piece.inner_radius_m) / earth_radius_m;
-            for (auto* const values : {&piece.density, &piece.vp, &piece.vs, &piece.vph, &piece.vsh, &piece.eta}) {
-                *values = composed(*values, a, b);
-            }
-            pieces.push_back(piece);
+            const double inner = pieces.empty() ? 0 : pieces.back().outer_radius_m;
+            pieces.push_back(mapped(layer, inner, moved(above), below, above));
         }
     }
     return earth_model::from_layers(fmt::format("{}, stretched by {:g}", earth.name(), s), std::move(pieces));

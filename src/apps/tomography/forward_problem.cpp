@@ -61,7 +61,8 @@ void check_scaling(const scaling& of) {
                                      of.radius_m.size(), of.vp_over_vs.size(), of.density_over_vs.size()));
     }
     for (std::size_t i = 0; i < of.radius_m.size(); ++i) {
-        const bool finite = std::isfinite(of.radius_m[i]) && std::isfinite(of.vp_over_vs[i]) && std::isfinite(of.density_over_vs[i]);
+        const bool finite =
+            std::isfinite(of.radius_m[i]) && std::isfinite(of.vp_over_vs[i]) && std::isfinite(of.density_over_vs[i]);
         if (!finite || (i > 0 && !(of.radius_m[i] > of.radius_m[i - 1]))) {
             throw user_error(fmt::format("scaling: row {} has {} m, {} and {}; allowed: finite numbers, radii that increase", i,
                                          of.radius_m[i], of.vp_over_vs[i], of.density_over_vs[i]));
@@ -108,7 +109,8 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
                                  std::shared_ptr<const spheroidal_catalogue> spheroidal, bool complete, figure_effects figure,
                                  scaling scaled)
     : modes_(std::move(modes)), basis_(std::move(basis)), spheroidal_modes_(std::move(spheroidal)),
-      filter_periods_s_(filter_periods_s), kind_(kind), complete_(complete), figure_(std::move(figure)), scaled_(std::move(scaled)) {
+      filter_periods_s_(filter_periods_s), kind_(kind), complete_(complete), figure_(std::move(figure)),
+      scaled_(std::move(scaled)) {
     check_scaling(scaled_);
     check_filter_periods(filter_periods_s, modes_->arrays().shortest_period_s);
     const earth_model& earth = modes_->earth();
@@ -129,10 +131,11 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
                         spheroidal_modes_->earth().name(), earth.name()));
     }
     check_filter_periods(filter_periods_s, spheroidal_modes_->arrays().shortest_period_s);
-    spheroidal_ = std::make_shared<const mode_family>(spheroidal_modes_, *basis_, filter_periods_s, kind, figure_.spheroidal, scaled_);
+    spheroidal_ =
+        std::make_shared<const mode_family>(spheroidal_modes_, *basis_, filter_periods_s, kind, figure_.spheroidal, scaled_);
     if (spheroidal_->crusts() != toroidal_->crusts()) {
-        throw user_error(fmt::format("crust: {} of toroidal and {} of spheroidal modes; allowed: as many of both", toroidal_->crusts(),
-                                     spheroidal_->crusts()));
+        throw user_error(fmt::format("crust: {} of toroidal and {} of spheroidal modes; allowed: as many of both",
+                                     toroidal_->crusts(), spheroidal_->crusts()));
     }
 }
 
@@ -179,8 +182,8 @@ void forward_problem::check(const path& path, std::span<const double> model) con
             "path: vertical and radial motion need spheroidal modes, which this problem was made without; allowed: transverse");
     }
     if (path.crust().size() != family_of(path).crusts()) {
-        throw user_error(fmt::format("path: weights of {} crusts; allowed: {}, this problem's", path.crust().size(),
-                                     family_of(path).crusts()));
+        throw user_error(
+            fmt::format("path: weights of {} crusts; allowed: {}, this problem's", path.crust().size(), family_of(path).crusts()));
     }
 }
 

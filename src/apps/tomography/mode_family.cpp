@@ -54,7 +54,8 @@ template <class Catalogue>
 void mode_family::select(const Catalogue& modes, std::array<double, 4> filter_periods_s, const figure_rates& figure) {
     const auto& all = modes.arrays();
     if (figure.crust.size() % std::max<std::size_t>(all.n.size(), 1) != 0) {
-        throw user_error(fmt::format("crust: {} rates of {} modes; allowed: equally many for each", figure.crust.size(), all.n.size()));
+        throw user_error(
+            fmt::format("crust: {} rates of {} modes; allowed: equally many for each", figure.crust.size(), all.n.size()));
     }
     const std::size_t crusts = figure.crust.size() / std::max<std::size_t>(all.n.size(), 1);
     for (const auto* const rates : {&figure.stretch, &figure.turn}) {
@@ -113,8 +114,8 @@ mode_family::radial_points mode_family::points_for(const radial_mesh& mesh, cons
 
 const radial_mesh& mode_family::mesh() const { return type_ == mode_type::toroidal ? toroidal_->mesh() : spheroidal_->mesh(); }
 
-/// Toroidal: r X, sqrt(k^2 - 2) W. Spheroidal: r U', G, r U' + G (for their product), r X, sqrt(k^2 - 2) V (mode_kernels.hpp). Where
-/// density changes: w r W, or w r U and w r V.
+/// Toroidal: r X, sqrt(k^2 - 2) W. Spheroidal: r U', G, r U' + G (for their product), r X, sqrt(k^2 - 2) V (mode_kernels.hpp).
+/// Where density changes: w r W, or w r U and w r V.
 void mode_family::fields_of(std::size_t mode, double radius_m, std::span<double> channel) const {
     const double wavenumber = std::sqrt(k_squared(l_[mode]));
     const double motion = omega_[mode] * radius_m;

@@ -107,7 +107,8 @@ class mode_family {
     std::shared_ptr<const mode_catalogue> toroidal_;
     std::shared_ptr<const spheroidal_catalogue> spheroidal_;
     std::array<double, 4> filter_periods_s_;
-    figure_rates figure_;             // of the modes inside the band
+    figure_rates figure_; // of the modes inside the band
+    scaling scaled_;
     std::vector<std::int64_t> index_; // in the catalogue
     std::vector<std::int64_t> l_, n_;
     std::vector<double> omega_, decay_, filter_; // filter: gain over w^2

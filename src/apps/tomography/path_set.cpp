@@ -154,8 +154,8 @@ void path::parameters(std::span<std::int64_t> out) const {
 path_set::path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
                    std::span<const path_request> requests, std::span<const double> crust) {
     if (!crust.empty() && (requests.empty() || crust.size() % requests.size() != 0)) {
-        throw user_error(fmt::format("paths: {} weights of crusts for {} paths; allowed: none, or equally many for each", crust.size(),
-                                     requests.size()));
+        throw user_error(fmt::format("paths: {} weights of crusts for {} paths; allowed: none, or equally many for each",
+                                     crust.size(), requests.size()));
     }
     const auto made = std::make_shared<contents>();
     made->events.assign(events.begin(), events.end());

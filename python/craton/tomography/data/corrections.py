@@ -148,7 +148,7 @@ class Corrections:
             latitude[which], longitude[which], 1e3 * depth_km[which], np.ascontiguousarray(1e3 * shift_km[moved])
         )
         latitude[which], longitude[which], depth_km[which] = found[0], found[1], found[2] / 1e3
-        change = self.of("moment_tensor", values) @ np.asarray(_craton.Corrections.tensor_change)
+        change = self.of("moment_tensor", values) @ np.asarray(_craton.tensor_changes())
         tensor_Nm[rows] += scalar_moment_Nm(events)[rows, None] * change
         return replace(
             events, latitude_deg=latitude, longitude_deg=longitude, depth_km=depth_km, moment_tensor_Nm=tensor_Nm

@@ -50,8 +50,6 @@ SLOWEST_MANTLE_KM_S = 4.2
 WITH_CRUST = ", crust of "
 SHORTER = 0.85
 """Modes of other crusts are solved for to periods so much shorter, so that none is missing."""
-ROWS = 12
-"""Of the table of a layer."""
 PATHS = 1000
 """At a time."""
 
@@ -254,44 +252,10 @@ def earth_with_crust(earth: EarthModel, depth_km: float, change: float = 0.0) ->
 
     The crust's layers are as thick in proportion; the mantle goes on as it is below the reference Moho.
     """
-    old_m, top_m = moho_m(earth), earth.solid_surface_radius_m
     new_m = 6371e3 - 1e3 * depth_km
-    if not new_m < top_m - 1e3:
+    if not new_m < earth.solid_surface_radius_m - 1e3:
         raise UserError(f"crust: a Moho at {depth_km:g} km; allowed: at least 1 km below the solid surface")
-    factor, rows = float(np.exp(change)), list[tuple[float, ...]]()
-    ends = [0.0, *np.asarray(earth.discontinuities_m).tolist(), earth.surface_radius_m]
-
-    def add(radius_m: float, from_m: float, below: bool, speed: float = 1.0) -> None:
-        density, _, _, q = earth.evaluate(from_m, below=below)
-        a, c, f, l, n = earth.love_Pa(from_m, below=below)  # noqa: E741 (the field's names)
-        vpv, vsv, vph, vsh = (np.sqrt(value / density) for value in (c, l, a, n))
-        eta = f / (a - 2.0 * l)
-        q = 0.0 if np.isinf(q) else q
-        rows.append((radius_m, density, speed * vpv, speed * vsv, 57823.0, q, speed * vph, speed * vsh, eta))
-
-    def from_mantle(radius_m: float, below: bool) -> None:
-        if radius_m < old_m or (radius_m == old_m and below):
-            add(radius_m, radius_m, below)
-        else:
-            add(radius_m, old_m, True)
-
-    for bottom, top in zip(ends, ends[1:], strict=False):
-        if bottom >= old_m:
-            break
-        if bottom >= new_m:
-            continue
-        end = new_m if top == old_m else min(top, new_m)
-        for radius in np.linspace(bottom, end, ROWS):
-            from_mantle(float(radius), bool(radius == end))
-    stretch = (top_m - new_m) / (top_m - old_m)
-    for bottom, top in zip(ends, ends[1:], strict=False):
-        if bottom < old_m:
-            continue
-        solid = top <= top_m
-        for radius in np.linspace(bottom, top, ROWS):
-            placed = top_m - stretch * (top_m - radius) if solid else radius
-            add(float(placed), float(radius), bool(radius == top), factor if solid else 1.0)
-    return EarthModel.from_table(f"{earth.name}, crust to {depth_km:g} km, ln Vs {change:+g}", np.array(rows))
+    return earth.with_crust(moho_m(earth), new_m, change)
 
 
 def crust_rates(
@@ -299,7 +263,7 @@ def crust_rates(
 ) -> f64:
     """What each crust changes a mode's frequency by, rad/s, shape (modes, crusts): from the cache, or by solving for the modes.
 
-    Elastic frequencies' ratio to those below the reference crust, so that what the table of an Earth rounds cancels.
+    By the ratio to the frequencies of the reference crust.
     """
     options, folder = mode_options(config), cache_folder(config)
     shortest_s = SHORTER * options.pop("shortest_period_s")
@@ -308,7 +272,7 @@ def crust_rates(
     def solved(earth: EarthModel) -> dict[tuple[int, int], float]:
         return frequencies(type(modes), earth, folder, note, shortest_period_s=shortest_s, **own)
 
-    reference = solved(earth_with_crust(crusts.earth, 6371.0 - moho_m(crusts.earth) / 1e3))
+    reference = solved(crusts.earth)
     names, omega = names_of(modes), 2.0 * np.pi / np.asarray(modes.period_s)
     rates = np.empty((len(names), crusts.count))
     for column, earth in enumerate(crusts.earths):

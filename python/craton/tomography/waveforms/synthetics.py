@@ -214,9 +214,9 @@ class _OtherSolver:
 class FolderSynthetics(_OtherSolver):
     """Files of another solver, displacement in metres.
 
-    SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and metres; NET.STA.CHA.sem.ascii) and SAC, AxiSEM's
-    post-processed text (the same columns; STA_NET_disp_post..._Z.dat, on N, E and Z), or any SAC or MiniSEED; ASDF, which holds
-    many. UserError for a folder that is missing, or a file that is not so.
+    SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and metres; NET.STA.CHA.sem.ascii) and SAC. AxiSEM's
+    post-processed text (the same columns; STA_NET_disp_post..._Z.dat, on N, E and Z). Any SAC or MiniSEED; ASDF, which holds many.
+    UserError for a folder that is missing, or a file that is not so.
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
