@@ -64,7 +64,7 @@ def test_an_earth_with_another_crust(earth):
 @pytest.mark.parametrize(
     ("kind", "shortest_s"),
     [
-        ("toroidal", 140.0),
+        ("toroidal", 110.0),
         *(pytest.param(*case, marks=pytest.mark.long) for case in (("toroidal", 50.0), ("spheroidal", 120.0))),
     ],
 )
