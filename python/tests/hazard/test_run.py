@@ -331,6 +331,7 @@ def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
     assert (run / "report.html").read_text() == page
 
 
+@pytest.mark.long
 def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     """Beside models' curves that the run has written before; where one cannot, the run does. The record of the computing stays."""
     folder = HazardFolder(tmp_path / "run")

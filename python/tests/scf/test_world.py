@@ -83,6 +83,7 @@ def test_known_energies(ranks, ranks_per_node, helpers_on_path, capfd):
     assert count == len(names) * len(ways), out
 
 
+@pytest.mark.long
 def test_the_command_on_ranks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     atoms = SMALL["CH4"].split("; ")

@@ -260,6 +260,7 @@ def test_without_mpi_windows_the_rma_version_says_so_and_the_others_are_measured
         assert ending_with(records, f": {name}, 2 ranks")["value"] > 0
 
 
+@pytest.mark.long
 def test_overlap_measures_total_time_and_a_busy_target(tmp_path: Path) -> None:
     settings = [f"--set={text}" for text in ("N=1024", "n=128", "periods=3", "period=0.02", "busy=0.2")]
     records = records_of(tmp_path, "overlap", "--repeats", 2, *settings)
@@ -336,6 +337,7 @@ def test_scaling_writes_tables_and_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "records.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not (importlib.util.find_spec("pyscf") and importlib.util.find_spec("basis_set_exchange")),
     reason="the packages pyscf and basis_set_exchange are not installed (pip install craton[chemistry])",

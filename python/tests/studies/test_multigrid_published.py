@@ -63,6 +63,7 @@ def compare(runs: dict[int, list[Case]], capfd: pytest.CaptureFixture[str]) -> N
             assert found == pytest.approx(first.setdefault(tuple(which), found), rel=1e-10), what
 
 
+@pytest.mark.long
 def test_at_64_in_short(capfd):
     """Every problem once, on 1 and on 4 ranks; the whole is among the long tests."""
     compare(

@@ -41,6 +41,7 @@ def deck_of(earth: EarthModel, per_layer: int = 24) -> str:
     return "\n".join(["PREM", "0 1. 1", f"{len(rows)} 1 2", *rows]) + "\n"
 
 
+@pytest.mark.long
 def test_a_deck_of_prem_has_its_modes(tmp_path):
     """Frequencies, Q and group velocities beside those of the polynomials."""
     prem = EarthModel.by_name("prem_isotropic")

@@ -46,6 +46,7 @@ def modes(earth, settings):
     return catalogues(earth, settings)
 
 
+@pytest.mark.long
 def test_rates_are_those_of_an_earth_stretched_by_a_third(earth, settings, modes):
     """As it is below the equator."""
     rates = figure_effects(earth, settings, *modes)

@@ -232,6 +232,7 @@ with main_guard():
 """
 
 
+@pytest.mark.long
 def test_ranks_do_not_show(tmp_path, capfd):
     (tmp_path / "program.py").write_text(SEVERAL)
     found = []

@@ -307,6 +307,7 @@ def test_errors_are_one_line(folder, tmp_path, ranks, arguments, words):
 # ----------------------------------------------------------------------------------------------- solve under several priors
 
 
+@pytest.mark.long
 def test_solutions_are_those_of_one_at_a_time(folder, problem, tmp_path, capsys):
     configs = [
         problem.prior,

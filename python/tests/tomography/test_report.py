@@ -159,6 +159,7 @@ def three_components(small_config, tmp_path_factory):
     return RunFolder(config.run.directory)
 
 
+@pytest.mark.long
 def test_a_page_of_nact_shows_what_a_window_of_each_component_sees(three_components):
     text = three_components.report.read_text(encoding="utf-8")
     captions = [picture["alt"] for picture in checked(text).pictures]

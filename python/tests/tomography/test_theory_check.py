@@ -77,6 +77,7 @@ def test_the_richest_theory_has_none_beyond(small_config, tmp_path):
     assert judged is not None and judged.theory is None
 
 
+@pytest.mark.long
 def test_data_of_finer_splines_are_not_a_matter_of_theory(small_config, tmp_path):
     """They hold structure that the model cannot have: it is compared with what its splines can hold."""
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("target", finer=True)

@@ -97,6 +97,7 @@ def loh1_misfits(h: float, tmp_path: Path, duration: float = 12.0) -> tuple[dict
 needs_reference = pytest.mark.skipif(not LOH1.exists(), reason=f"the LOH.1 reference is not there: {LOH1}")
 
 
+@pytest.mark.long
 @needs_reference
 def test_loh1_with_cells_of_100_m(tmp_path):
     """AWP-ODC with the same cells: 0.21, 0.36, 0.063 (perfectly matched layers of 20 cells)."""

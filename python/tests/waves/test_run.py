@@ -118,6 +118,7 @@ def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
     same(tmp_path / "serial", finished, 1e-5)
 
 
+@pytest.mark.long
 def test_media_written_in_parts_are_the_same(finished, tmp_path):
     whole = write_config(tmp_path)
     told = here("partition", whole, "--ranks", 3, "--directory", tmp_path / "media", "--json", cwd=tmp_path)

@@ -1,9 +1,10 @@
 """A crust of one's own, with the frequencies that modes have in it: exact local frequencies, not a perturbation to first order.
 
 Below a place the Earth is the reference Earth with another crust: as thick as the grid has it there, its speeds of shear and
-compression changed alike where the grid has Vs. Modes are solved for below crusts of DEPTHS_KM (and of CHANGES of Vs); between them
-frequencies are interpolated by cubic splines and parabolas. A path takes the mean of its places' frequencies: the weights of the
-solved crusts, averaged along it, times their frequencies (Jordan 1978; Woodhouse & Dziewonski 1984, for strong lateral changes).
+compression changed alike where the grid has Vs. Modes are solved for below crusts of DEPTHS_KM (and of CHANGES of Vs). Between them
+frequencies are interpolated, by cubic splines in depth and a polynomial in Vs. A path takes the mean of its places' frequencies: the
+weights of the solved crusts, averaged along it, times their frequencies (Jordan 1978; Woodhouse & Dziewonski 1984, for strong
+lateral changes).
 
 A grid is a text file with a line for each point, longitude latitude moho_depth_km [vs_km_s], degrees and km below the sea, lines
 with # are comments; or NetCDF with `moho` and perhaps `vs` over latitude and longitude.
@@ -41,7 +42,7 @@ Note = Callable[[str], None]
 
 DEPTHS_KM = (7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0, 50.0, 62.0, 76.0)
 """Of the Moho, below the sea. Thinner and thicker crusts count as the first and the last."""
-CHANGES = (-0.12, 0.0, 0.12)
+CHANGES = (-0.12, -0.06, 0.0, 0.06, 0.12)
 """Of the crust's Vs. Beyond them a change counts as the first or the last."""
 STEP_DEG = 0.5
 """Between places of a path."""
@@ -196,12 +197,14 @@ class Crusts:
         if vs is None:
             return np.asarray(splines)
         change = np.clip(np.log(vs / mean_crust_vs_km_s(self.earth)), CHANGES[0], CHANGES[-1])
-        low, _, high = CHANGES
-        parabola = np.stack(
-            [change * (change - high) / (low * (low - high)), (change - low) * (change - high) / (low * high),
-             change * (change - low) / (high * (high - low))], axis=-1,
-        )  # fmt: skip
-        return np.asarray(splines[:, :, None] * parabola[:, None, :]).reshape(len(moho), -1)
+        lagrange = np.stack(
+            [
+                np.prod([(change - other) / (own - other) for other in CHANGES if other != own], axis=0)
+                for own in CHANGES
+            ],
+            axis=-1,
+        )
+        return np.asarray(splines[:, :, None] * lagrange[:, None, :]).reshape(len(moho), -1)
 
     def parts_of_paths(self, table: PathTable) -> f64:
         """The same, averaged along each path, shape (paths, count)."""
