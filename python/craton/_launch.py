@@ -287,6 +287,8 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
     # To end ranks, Open MPI sends SIGCONT, SIGTERM and SIGKILL, and waits a second between them. No rank handles SIGTERM, so there
     # is nothing to wait for.
     environment.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")
+    # Open MPI 4's mpiexec may take away a file from libevent that it has closed; by epoll libevent then warns on the user's screen.
+    environment.setdefault("EVENT_NOEPOLL", "1")
     if os.geteuid() == 0:  # containers: the user has already decided to be root
         environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     if ranks_per_node is not None:

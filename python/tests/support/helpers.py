@@ -14,8 +14,10 @@ OF_OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_odls_base_sigkill_timeout": "0",
+    "EVENT_NOEPOLL": "1",
 }
-"""Settings of mpiexec, as Craton's launcher makes them: root may start ranks, and ranks that are ended are not waited for."""
+"""Settings of mpiexec, as Craton's launcher makes them: root may start ranks, ranks that are ended are not waited for,
+and libevent has nothing to say."""
 
 
 def command_of(*words: object) -> list[str]:

@@ -2,8 +2,8 @@
 
 Below a place the Earth is the reference Earth with another crust: as thick as the grid has it there, its speeds of shear and
 compression changed alike where the grid has Vs. Modes are solved for below crusts of DEPTHS_KM (and of CHANGES of Vs). Between them
-frequencies are interpolated, by cubic splines in depth and a polynomial in Vs. A path takes the mean of its places' frequencies: the
-weights of the solved crusts, averaged along it, times their frequencies (Jordan 1978; Woodhouse & Dziewonski 1984, for strong
+frequencies are interpolated, by cubic splines in depth and a polynomial in Vs. A path takes the mean of its places' frequencies:
+the weights of the solved crusts, averaged along it, times their frequencies (Jordan 1978; Woodhouse & Dziewonski 1984, for strong
 lateral changes).
 
 A grid is a text file with a line for each point, longitude latitude moho_depth_km [vs_km_s], degrees and km below the sea, lines
