@@ -266,7 +266,8 @@ void bind_basis(nb::module_& m) {
     nb::class_<model_basis>(m, "ModelBasis",
                             R"(dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r).
 
-Spherical splines times cubic B-splines; with two parameters dlnxi follows. Immutable; not collective.)")
+Spherical splines times cubic B-splines. With two parameters dlnxi follows, on the same splines or on its own. Properties
+of splines are those of dlnVs; part(1) has those of dlnxi. Immutable; not collective.)")
         .def(
             "__init__",
             [](model_basis* self, int level, const f64_in& radial_knots_m, int parameters) {
@@ -278,10 +279,20 @@ Spherical splines times cubic B-splines; with two parameters dlnxi follows. Immu
 
 radial_knots_m: at least 4, increasing, from the core-mantle boundary to the Earth's outer solid surface, one B-spline
 per knot (clamped ends). parameters: 1 for dlnVs, 2 for dlnVs and then dlnxi, xi = (Vsh / Vsv)^2. UserError otherwise.)")
-        .def_prop_ro("n_lateral", &model_basis::n_lateral, "The number of lateral knots.")
-        .def_prop_ro("n_radial", &model_basis::n_radial, "The number of radial knots.")
+        .def(nb::init<const model_basis&, const model_basis&>(), "vs"_a, "xi"_a,
+             R"(dlnVs on the splines of one basis, dlnxi on those of another.
+
+UserError unless their radial knots have the same ends.)")
+        .def("part", &model_basis::part, "parameter"_a,
+             "The basis of one parameter alone, 0: dlnVs, 1: dlnxi, as if it were dlnVs. UserError for one that there is not.")
+        .def_prop_ro("same_splines", &model_basis::same_splines, "Whether one set of splines serves all parameters.")
+        .def_prop_ro("columns", &model_basis::columns, "Radial splines of all parameters together.")
+        .def_prop_ro(
+            "n_lateral", [](const model_basis& b) { return b.n_lateral(); }, "The number of lateral knots.")
+        .def_prop_ro(
+            "n_radial", [](const model_basis& b) { return b.n_radial(); }, "The number of radial knots.")
         .def_prop_ro("parameters", &model_basis::parameters, "1: dlnVs; 2: dlnVs, then dlnxi, xi = (Vsh / Vsv)^2.")
-        .def_prop_ro("size", &model_basis::size, "Elements of a model: parameters * n_lateral * n_radial.")
+        .def_prop_ro("size", &model_basis::size, "Elements of a model: n_lateral * n_radial of each parameter.")
         .def_prop_ro(
             "latitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &latitude_rad)); }, new_array,
             "Geocentric latitude of each lateral knot, in degrees.")
@@ -507,7 +518,9 @@ void bind_forward(nb::module_& m) {
         .def_prop_ro(
             "lateral_knots",
             [](const path& p) { return to_numpy(std::vector<std::int64_t>(p.lateral().knot.begin(), p.lateral().knot.end())); },
-            new_array, "The lateral knots that the path touches.")
+            new_array, "The lateral knots of dlnVs that the path touches.")
+        .def_prop_ro(
+            "touched", [](const path& p) { return p.touched(); }, "How many coefficients of the model the path touches.")
         .def_prop_ro(
             "lateral_weights", [](const path& p) { return to_numpy(p.lateral().value); }, new_array,
             "(1/Delta) times the integral of S_a along the minor arc, of each of lateral_knots.");
@@ -691,7 +704,7 @@ crust, or for another theory.)")
                                        to_numpy(std::move(values), {omega.size(), kernels.size() / omega.size()}));
             },
             "component"_a,
-            "Frequencies of the modes that move a component most, and I of each, rad/s, shape (modes, parameters x n_radial).")
+            "Frequencies of the modes that move a component most, and I of each, rad/s, shape (modes, columns of the basis).")
         .def_prop_ro("complete", &forward_problem::complete, "Whether horizontal motion is that of both types of modes.")
         .def_prop_ro(
             "basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); },

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "global" / "checkerboard.toml"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "global" / "checkerboard.toml"
+
+# Instaseis compiles functions when it is first used; two processes that write one cache of them fail now and then.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba" / os.environ.get("PYTEST_XDIST_WORKER", "alone")))
 
 
 DEAR = (

@@ -217,7 +217,7 @@ def test_more_ranks_share_the_work_and_more_nodes_send(counted):
 
 def test_the_hessian_is_counted_once_on_a_node(counted):
     work, geometry = counted
-    work = dataclasses.replace(work, lateral=2562, radial=20, iterations=1)
+    work = dataclasses.replace(work, lateral=2562, radial=20, structure=2562 * 20, iterations=1)
     hessian = 4.0 * 51270 * 25620  # blocks of 30
     for ranks, per_node, nodes in ((4, 4, 1), (8, 4, 2), (16, 1, 16)):
         found = phases(planning.predict(work, geometry, ROUND, ranks, per_node))["misfit"]

@@ -53,7 +53,7 @@ def model(basis, small_config):
 
 @pytest.fixture
 def fields(basis, model):
-    return Fields(basis, {"dlnVs": model}, "made for a test", EARTH, RECORD)
+    return Fields({"dlnVs": basis}, {"dlnVs": model}, "made for a test", EARTH, RECORD)
 
 
 class RECORD:
@@ -363,7 +363,7 @@ def test_settings_that_cannot_be(first_run):
 
 def test_splines_finer_than_the_finest(first_run):
     with pytest.raises(
-        UserError, match=r"\[target\] finer = true with \[basis\] lateral_level = 8; allowed: at most 7"
+        UserError, match=r"\[target\] finer = true with \[basis\] of level 8; allowed: at most 7"
     ):
         first_run.replaced("basis", lateral_level=8).replaced("target", finer=True)
 

@@ -7,7 +7,13 @@ import command_line
 import h5py
 import numpy as np
 import pytest
+from craton.errors import UserError
 from craton.tomography import load_config
+from craton.tomography.model.earth_table import reference_earth
+from craton.tomography.model.fields import read_fields
+from craton.tomography.model.sphere import even_points
+from craton.tomography.model.splines import make_basis
+from craton.tomography.model.starting import read_start
 from craton.tomography.start import run
 from craton.tomography.stored.run import read_data, read_problem
 from mpi4py import MPI
@@ -94,3 +100,99 @@ def test_two_ranks_find_the_same_and_solve_again(tmp_path):
     half = len(again) // 2
     assert np.linalg.norm(again[half:]) < np.linalg.norm(models[1][half:])
     assert json.loads((tmp_path / "on2" / "record.json").read_text())["config"]["basis"]["xi"] is True
+
+
+OF_ITS_OWN = "xi = true\nxi_level = 1\nxi_depths_km = [0, 400, 1000, 1900, 2891]"
+
+
+def test_anisotropy_on_knots_of_its_own(tmp_path):
+    """Run, start again from it, solve, posterior, export, plan and pictures of a model whose parameters have different splines."""
+    file = written(tmp_path, "pava")
+    file.write_text(file.read_text().replace("xi = true", OF_ITS_OWN))
+    config = load_config(file).replaced("run", directory=str(tmp_path / "run"))
+    record = run(config)
+    assert record.iterations[-1].residual_reduction > 0.9
+    vs, xi = 42 * 5, 12 * 5
+    with h5py.File(tmp_path / "run" / "model.h5") as stored:
+        assert stored["models"].shape[1] == vs + xi == config.basis.unknowns
+        assert len(stored["xi_radial_knots_m"]) == 5
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert "42 lateral knots × 5 radial of dlnVs + 12 lateral knots × 5 radial of dlnxi" in report
+
+    problem = read_problem(tmp_path / "run" / "hessian.h5", MPI.COMM_SELF)
+    assert [block.size for block, _ in problem.parameters] == [vs, xi]
+    assert [splines.n_lateral for _, splines in problem.parameters] == [42, 12]
+    assert read_data(problem).misfit(problem.world, problem.model) == pytest.approx(problem.chi_data, rel=1e-5)
+    del problem
+
+    fields = read_fields(tmp_path / "run")
+    assert [fields.bases[name].n_lateral for name in ("dlnVs", "dlnxi")] == [42, 12]
+    assert fields.percent("dlnxi", [0.0], [0.0], [100.0]) != 0.0
+    again = config.replaced("start", file=str(tmp_path / "run" / "model.h5")).replaced(
+        "basis", xi_level=0, xi_depths_km=()
+    )
+    basis = make_basis(again, reference_earth(again.earth))
+    start, lost = read_start(tmp_path / "run" / "model.h5", basis, reference_earth(again.earth))
+    assert len(start) == basis.size == 2 * vs
+    assert lost.lost < 1e-12  # dlnVs has the same splines
+    places = (*even_points(300), np.full(300, 5400e3))
+    theirs = fields.bases["dlnxi"].evaluate(fields.parameters["dlnxi"], *places)
+    assert np.corrcoef(basis.evaluate(start, *places, 1), theirs)[0, 1] > 0.97
+
+    craton("solve", tmp_path / "run", "--prior", "xi_strength=0.005", "--directory", tmp_path / "weaker")
+    with h5py.File(next((tmp_path / "weaker").rglob("model.h5"))) as stored:
+        weaker = stored["models"][-1]
+    with h5py.File(tmp_path / "run" / "model.h5") as stored:
+        assert np.linalg.norm(weaker[vs:]) < np.linalg.norm(stored["models"][-1][vs:])
+    craton("posterior", tmp_path / "run", "--at", "10,20,100", "--trade-off")
+    with h5py.File(next((tmp_path / "run").rglob("posterior.h5"))) as stored:
+        assert stored["dlnxi/deviation"].shape == (12, 5)
+        assert stored["dlnxi/latitude_deg"].shape == (12,)
+        assert stored["points/0/trade_off"].shape == (10, 10)
+    craton("report", tmp_path / "run")
+    craton("export", tmp_path / "run", "--output", tmp_path / "model.nc")
+    craton(
+        "section",
+        tmp_path / "run",
+        "--through",
+        "10,20",
+        "--azimuth",
+        "30",
+        "--parameter",
+        "dlnxi",
+        "--output",
+        tmp_path / "section.png",
+    )
+
+
+@pytest.mark.parametrize(
+    ("basis", "said"),
+    [
+        ("xi_level = 2", "[basis] xi_level or xi_depths_km without xi = true; allowed: with it"),
+        ("xi = true\nxi_level = 9", "[basis] xi_level = 9; allowed"),
+        ("xi = true\nxi_depths_km = [0, 1, 900, 2891]", "[basis] xi_depths_km = [0.0, 1.0, 900.0, 2891.0]; allowed"),
+    ],
+)
+def test_knots_that_are_refused(tmp_path, basis, said):
+    file = written(tmp_path, "pava")
+    file.write_text(
+        file.read_text().replace("xi = true", basis).replace("[theory]", '[earth]\nmodel = "prem"\n[theory]')
+    )
+    with pytest.raises(UserError) as refused:
+        config = load_config(file)
+        make_basis(config, reference_earth(config.earth))
+    assert said in str(refused.value)
+
+
+@pytest.mark.long
+def test_own_knots_on_ranks(tmp_path):
+    """The same model on 1 to 4 ranks."""
+    file = written(tmp_path, "pava")
+    file.write_text(file.read_text().replace("xi = true", OF_ITS_OWN) + "[corrections]\norigin_time_s = 1.0\n")
+    models = []
+    for ranks in (1, 2, 3, 4):
+        craton("run", file, "--ranks", ranks, "--directory", tmp_path / f"on{ranks}")
+        with h5py.File(tmp_path / f"on{ranks}" / "model.h5") as stored:
+            models.append(stored["models"][-1])
+    for model in models[1:]:
+        assert np.linalg.norm(model - models[0]) < 1e-7 * np.linalg.norm(models[0])

@@ -184,14 +184,34 @@ void transpose_apply(std::span<const float> panel, std::span<const double> resid
     }
 }
 
-// The columns of a separable Jacobian in the order of a Kronecker product: the knot slowest, then the parameter, then the radial
-// spline.
-void kronecker_order(const path& p, std::vector<std::int64_t>& parameters) {
+// Parameters whose separable Jacobians have h_a in common: all of them where their splines are the same, or each by itself.
+struct separable_group {
+    std::int64_t parameter, parameters; // the first, and how many
+    std::int64_t first, columns;        // of the factor
+    std::int64_t begin, size;           // among the touched coefficients
+};
+
+std::vector<separable_group> groups_of(const model_basis& basis, const path& p) {
+    if (basis.same_splines()) return {{0, basis.parameters(), 0, basis.columns(), 0, p.touched()}};
+    std::vector<separable_group> out;
+    std::int64_t begin = 0;
+    for (std::int64_t q = 0; q < basis.parameters(); ++q) {
+        out.push_back({q, 1, basis.first_column(q), basis.n_radial(q), begin, p.touched(q)});
+        begin += p.touched(q);
+    }
+    return out;
+}
+
+// The columns of a separable Jacobian in the order of Kronecker products, one for each group: the knot slowest, then the parameter,
+// then the radial spline.
+void kronecker_order(const path& p, std::span<const separable_group> groups, std::vector<std::int64_t>& parameters) {
     parameters.clear();
-    for (const std::int32_t knot : p.lateral().knot) {
-        for (std::int64_t parameter = 0; parameter < p.parameters_of_model(); ++parameter) {
-            const std::int64_t first = (parameter * p.n_lateral() + knot) * p.n_radial();
-            for (std::int64_t i = 0; i < p.n_radial(); ++i) parameters.push_back(first + i);
+    for (const separable_group& group : groups) {
+        for (const std::int32_t knot : p.lateral(group.parameter).knot) {
+            for (std::int64_t q = group.parameter; q < group.parameter + group.parameters; ++q) {
+                const basis_shape::part& of = p.shape().of[static_cast<std::size_t>(q)];
+                for (std::int64_t i = 0; i < of.n_radial; ++i) parameters.push_back(of.first + knot * of.n_radial + i);
+            }
         }
     }
 }
@@ -216,7 +236,8 @@ template <class T> class stacked_update {
                    std::span<const std::int64_t> stack, worker<T>& w)
         : forward_(forward), paths_(paths), unknown_(unknown), first_(paths[stack.front()]), w_(w),
           separable_(forward.separable()) {
-        structure_ = separable_ ? first_.n_radial() * first_.parameters_of_model() : first_.touched();
+        structure_ = separable_ ? forward.basis().columns() : first_.touched();
+        if (separable_) groups_ = groups_of(forward.basis(), first_);
         columns_ = structure_ + of_corrections();
         for (const std::int64_t index : stack) rows_ += paths[index].samples();
         w_.weighted.resize(static_cast<std::size_t>(rows_ * columns_));
@@ -261,14 +282,15 @@ template <class T> class stacked_update {
     void complete() {
         const auto more = static_cast<std::size_t>(of_corrections());
         if (separable_) {
-            kronecker_order(first_, w_.parameters);
-            const std::vector<double>& h = first_.lateral().value;
-            w_.lateral.assign(h.begin(), h.end());
+            kronecker_order(first_, groups_, w_.parameters);
             const std::vector<double> profile(w_.gradient);
-            const auto of_structure = std::span(profile).first(static_cast<std::size_t>(structure_));
             w_.gradient.clear();
-            for (const double value : h) {
-                for (const double of_column : of_structure) w_.gradient.push_back(value * of_column);
+            for (const separable_group& group : groups_) {
+                const auto of_group =
+                    std::span(profile).subspan(static_cast<std::size_t>(group.first), static_cast<std::size_t>(group.columns));
+                for (const double value : first_.lateral(group.parameter).value) {
+                    for (const double of_column : of_group) w_.gradient.push_back(value * of_column);
+                }
             }
             w_.gradient.insert(w_.gradient.end(), profile.end() - static_cast<std::ptrdiff_t>(more), profile.end());
         } else {
@@ -283,45 +305,85 @@ template <class T> class stacked_update {
     template <class Matrix>
     linalg::gram_report add_to(Matrix& matrix, linalg::gram_updater<T>& hessian, double compress, double quantum) const {
         if (!separable_) return hessian.update(windows_, w_.parameters, {.tolerance = compress * compress});
-        const base::matrix_view<const T> factor{w_.weighted.data(), rows_, structure_, columns_, 1};
-        const std::span<const std::int64_t> all(w_.parameters);
-        const auto report =
-            hessian.update_kronecker(w_.lateral, factor, all.first(all.size() - static_cast<std::size_t>(of_corrections())));
-        if (of_corrections() > 0) add_beside_kronecker(matrix, quantum);
+        linalg::gram_report report;
+        for (const separable_group& group : groups_) {
+            const base::matrix_view<const T> factor{w_.weighted.data() + group.first, rows_, group.columns, columns_, 1};
+            const std::vector<double>& h = first_.lateral(group.parameter).value;
+            w_.lateral.assign(h.begin(), h.end());
+            const auto of_group = hessian.update_kronecker(w_.lateral, factor, indices_of(group));
+            report.samples = of_group.samples;
+            report.rank = of_group.rank;
+            report.multiply_s += of_group.multiply_s;
+        }
+        add_between_groups(matrix, quantum);
         return report;
     }
 
   private:
     [[nodiscard]] std::int64_t of_corrections() const { return unknown_ == nullptr ? 0 : unknown_->touched(); }
 
-    /// What the Kronecker product does not have: (h (x) T)^T D and D^T D, of factor T and corrections' columns D.
-    template <class Matrix> void add_beside_kronecker(Matrix& matrix, double quantum) const {
-        const auto structure = static_cast<std::size_t>(structure_);
-        const auto more = static_cast<std::size_t>(of_corrections());
-        const auto columns = static_cast<std::size_t>(columns_);
-        std::vector<T> products(columns * more, T{0}); // [T D]^T D
-        for (std::size_t t = 0; t < static_cast<std::size_t>(rows_); ++t) {
-            const T* const row = w_.weighted.data() + t * columns;
-            for (std::size_t i = 0; i < columns; ++i) {
-                for (std::size_t j = 0; j < more; ++j) products[i * more + j] += row[i] * row[structure + j];
+    [[nodiscard]] std::span<const std::int64_t> indices_of(const separable_group& group) const {
+        return std::span<const std::int64_t>(w_.parameters)
+            .subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.size));
+    }
+
+    /// What the Kronecker products do not have: (h (x) T)^T (h' (x) T') of different groups, and (h (x) T)^T D and D^T D, of
+    /// corrections' columns D.
+    template <class Matrix> void add_between_groups(Matrix& matrix, double quantum) const {
+        const std::vector<double> one{1.0};
+        const auto structure = static_cast<std::int64_t>(w_.parameters.size()) - of_corrections();
+        const separable_group beside{-1, 0, structure_, of_corrections(), structure, of_corrections()};
+        const auto weights = [&](const separable_group& group) -> const std::vector<double>& {
+            return group.parameter < 0 ? one : first_.lateral(group.parameter).value;
+        };
+        std::vector<separable_group> all = groups_;
+        if (of_corrections() > 0) all.push_back(beside);
+        std::vector<T> products, block;
+        for (std::size_t right = 0; right < all.size(); ++right) {
+            for (std::size_t left = 0; left < right; ++left) {
+                multiply(all[left], all[right], products);
+                spread(products, all[left], weights(all[left]), all[right], weights(all[right]), quantum, block);
+                matrix.update(base::row_major<const T>(block.data(), all[left].size, all[right].size), indices_of(all[left]),
+                              indices_of(all[right]));
             }
         }
-        const std::size_t knots = w_.lateral.size();
-        std::vector<T> block((knots * structure + more) * more);
-        auto next = block.begin();
-        for (const T h : w_.lateral) {
-            next = std::transform(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(structure * more), next,
-                                  [h](T value) { return h * value; });
+        if (of_corrections() == 0) return;
+        multiply(beside, beside, products);
+        spread(products, beside, one, beside, one, quantum, block);
+        matrix.update_symmetric(base::row_major<const T>(block.data(), beside.size, beside.size), indices_of(beside));
+    }
+
+    /// T^T T' of the columns of two groups.
+    void multiply(const separable_group& left, const separable_group& right, std::vector<T>& out) const {
+        const auto wide = static_cast<std::size_t>(right.columns);
+        out.assign(static_cast<std::size_t>(left.columns) * wide, T{0});
+        for (std::int64_t t = 0; t < rows_; ++t) {
+            const T* const row = w_.weighted.data() + t * columns_;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(left.columns); ++i) {
+                const T value = row[static_cast<std::size_t>(left.first) + i];
+                for (std::size_t j = 0; j < wide; ++j) {
+                    out[i * wide + j] += value * row[static_cast<std::size_t>(right.first) + j];
+                }
+            }
         }
-        std::copy(products.begin() + static_cast<std::ptrdiff_t>(structure * more), products.end(), next);
-        if (quantum != 0) base::round_to_multiples(std::span(block), static_cast<T>(quantum));
-        const auto ours = std::span<const std::int64_t>(w_.parameters).last(more);
-        const auto theirs = std::span<const std::int64_t>(w_.parameters).first(w_.parameters.size() - more);
-        const auto view = [&](std::size_t first, std::size_t rows) {
-            return base::row_major<const T>(block.data() + first * more, static_cast<std::int64_t>(rows), of_corrections());
-        };
-        matrix.update(view(0, theirs.size()), theirs, ours);
-        matrix.update_symmetric(view(theirs.size(), more), ours);
+    }
+
+    /// The Kronecker product of h h'^T and such products.
+    static void spread(std::span<const T> products, const separable_group& left, std::span<const double> h_left,
+                       const separable_group& right, std::span<const double> h_right, double quantum, std::vector<T>& out) {
+        const auto wide = static_cast<std::size_t>(right.columns);
+        out.resize(static_cast<std::size_t>(left.size * right.size));
+        auto next = out.begin();
+        for (const double h : h_left) {
+            for (std::size_t i = 0; i < static_cast<std::size_t>(left.columns); ++i) {
+                const T* const row = products.data() + i * wide;
+                for (const double other : h_right) {
+                    const auto scale = static_cast<T>(h * other);
+                    next = std::transform(row, row + wide, next, [scale](T value) { return scale * value; });
+                }
+            }
+        }
+        if (quantum != 0) base::round_to_multiples(std::span(out), static_cast<T>(quantum));
     }
 
     const forward_problem& forward_;
@@ -330,6 +392,7 @@ template <class T> class stacked_update {
     const path& first_;
     worker<T>& w_;
     bool separable_;
+    std::vector<separable_group> groups_; // of a separable Jacobian
     std::int64_t rows_ = 0, structure_ = 0, columns_ = 0;
     std::size_t filled_ = 0;
     std::vector<linalg::weighted_panel<T>> windows_;

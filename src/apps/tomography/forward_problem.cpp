@@ -15,6 +15,7 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <string>
 #include <utility>
 
 namespace craton::tomography {
@@ -48,11 +49,45 @@ struct forward_problem::scratch {
 namespace {
 
 /// Radial splines of all parameters.
-std::size_t columns_of(const model_basis& basis) { return static_cast<std::size_t>(basis.parameters() * basis.n_radial()); }
+std::size_t columns_of(const model_basis& basis) { return static_cast<std::size_t>(basis.columns()); }
 
-/// The coefficients of one knot and parameter.
-const double* profile_at(const model_basis& basis, std::span<const double> model, std::int64_t parameter, std::int32_t knot) {
-    return model.data() + static_cast<std::size_t>((parameter * basis.n_lateral() + knot) * basis.n_radial());
+/// Where the model has the coefficients of one knot and parameter.
+std::size_t profile_at(const model_basis& basis, std::int64_t parameter, std::int32_t knot) {
+    const basis_shape::part& of = basis.shape().of[static_cast<std::size_t>(parameter)];
+    return static_cast<std::size_t>(of.first + knot * of.n_radial);
+}
+
+/// profile[p, i] = sum_a h_a m[p, a, i], of all columns.
+void average_along(const path& path, const model_basis& basis, std::span<const double> model, std::vector<double>& profile) {
+    profile.assign(columns_of(basis), 0.0);
+    for (std::int64_t p = 0; p < basis.parameters(); ++p) {
+        const sparse_weights& h = path.lateral(p);
+        const auto radial = static_cast<std::size_t>(basis.n_radial(p));
+        double* const out = profile.data() + basis.first_column(p);
+        for (std::size_t at = 0; at < h.knot.size(); ++at) {
+            const double* const knot = model.data() + profile_at(basis, p, h.knot[at]);
+            for (std::size_t i = 0; i < radial; ++i) out[i] += h.value[at] * knot[i];
+        }
+    }
+}
+
+/// Columns first .. first + count - 1 of a row major matrix.
+std::vector<double> some_columns(std::span<const double> of, std::size_t columns, std::size_t first, std::size_t count) {
+    std::vector<double> out(of.size() / columns * count);
+    for (std::size_t row = 0; row * columns < of.size(); ++row) {
+        std::copy_n(of.data() + row * columns + first, count, out.data() + row * count);
+    }
+    return out;
+}
+
+std::string in_words(const basis_shape& shape) {
+    std::string out;
+    for (std::int64_t p = 0; p < shape.parameters; ++p) {
+        const basis_shape::part& of = shape.of[static_cast<std::size_t>(p)];
+        out += fmt::format("{}{} lateral knots x {} radial splines of {}", p == 0 ? "" : " and ", of.n_lateral, of.n_radial,
+                           p == 0 ? "dlnVs" : "dlnxi");
+    }
+    return out;
 }
 
 void check_scaling(const scaling& of) {
@@ -167,15 +202,12 @@ const mode_family* forward_problem::family_beside(const path& path) const {
 
 void forward_problem::check(const path& path, std::span<const double> model) const {
     if (static_cast<std::int64_t>(model.size()) != basis_->size()) {
-        throw user_error(fmt::format("model: {} parameters; allowed: {} ({} lateral knots x {} radial splines x {})", model.size(),
-                                     basis_->size(), basis_->n_lateral(), basis_->n_radial(),
-                                     basis_->parameters() == 1 ? "dlnVs" : "dlnVs and dlnxi"));
+        throw user_error(
+            fmt::format("model: {} parameters; allowed: {} ({})", model.size(), basis_->size(), in_words(basis_->shape())));
     }
-    if (path.n_lateral() != basis_->n_lateral() || path.n_radial() != basis_->n_radial() ||
-        path.parameters_of_model() != basis_->parameters()) {
-        throw user_error(fmt::format("path: made for a basis of {} x {} x {} splines; allowed: this problem's {} x {} x {}",
-                                     path.parameters_of_model(), path.n_lateral(), path.n_radial(), basis_->parameters(),
-                                     basis_->n_lateral(), basis_->n_radial()));
+    if (path.shape() != basis_->shape()) {
+        throw user_error(fmt::format("path: made for a basis of {}; allowed: this problem's, {}", in_words(path.shape()),
+                                     in_words(basis_->shape())));
     }
     if (!measures(path.request().measured)) {
         throw user_error(
@@ -190,17 +222,7 @@ void forward_problem::check(const path& path, std::span<const double> model) con
 void forward_problem::prepare(const path& path, std::span<const double> model, scratch& work) const {
     const mode_family& family = family_of(path);
     family.excite(path, work.excited);
-    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
-    const std::size_t columns = columns_of(*basis_);
-    work.profile.assign(columns, 0.0);
-    const sparse_weights& h = path.lateral();
-    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
-        double* const out = work.profile.data() + static_cast<std::size_t>(p) * radial;
-        for (std::size_t at = 0; at < h.knot.size(); ++at) {
-            const double* const knot = profile_at(*basis_, model, p, h.knot[at]);
-            for (std::size_t i = 0; i < radial; ++i) out[i] += h.value[at] * knot[i];
-        }
-    }
+    average_along(path, *basis_, model, work.profile);
     shift(path, family, work, work.omega);
 }
 
@@ -228,25 +250,28 @@ void forward_problem::add_beside(const path& path, scratch& work, std::span<doub
     for (std::size_t j = 0; j < g.size(); ++j) g[j] += work.more[j];
 }
 
-void forward_problem::transform_path(const path& path, scratch& work) const {
+void forward_problem::transform_path(const path& path, std::int64_t parameter, scratch& work) const {
     const std::int64_t widest = family_of(path).coupling()->widest();
-    work.path_waves.resize(path.lateral().knot.size() * terms() * static_cast<std::size_t>(widest + 1));
-    basis_->lateral().path_transform(path.arc(), path.begin_rad(), path.end_rad(), path.lateral().knot, widest, terms(),
-                                     family_of(path).bend(), work.path_waves);
+    const std::vector<std::int32_t>& knots = path.lateral(parameter).knot;
+    work.path_waves.resize(knots.size() * terms() * static_cast<std::size_t>(widest + 1));
+    basis_->lateral(parameter).path_transform(path.arc(), path.begin_rad(), path.end_rad(), knots, widest, terms(),
+                                              family_of(path).bend(), work.path_waves);
 }
 
 void forward_problem::transform_model(const path& path, std::span<const double> model, scratch& work) const {
-    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
     const std::size_t columns = columns_of(*basis_);
     // All terms, one after the other.
     const std::size_t widths = terms() * (static_cast<std::size_t>(family_of(path).coupling()->widest()) + 1);
     work.model_waves.assign(widths * columns, 0.0);
     for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
-        for (std::size_t at = 0; at < path.lateral().knot.size(); ++at) {
-            const double* const knot = profile_at(*basis_, model, p, path.lateral().knot[at]);
+        if (p == 0 || !basis_->same_splines()) transform_path(path, p, work);
+        const auto radial = static_cast<std::size_t>(basis_->n_radial(p));
+        const std::vector<std::int32_t>& knots = path.lateral(p).knot;
+        for (std::size_t at = 0; at < knots.size(); ++at) {
+            const double* const knot = model.data() + profile_at(*basis_, p, knots[at]);
             for (std::size_t m = 0; m < widths; ++m) {
                 const std::complex<double> h = work.path_waves[at * widths + m];
-                std::complex<double>* const out = work.model_waves.data() + m * columns + static_cast<std::size_t>(p) * radial;
+                std::complex<double>* const out = work.model_waves.data() + m * columns + basis_->first_column(p);
                 for (std::size_t i = 0; i < radial; ++i) out[i] += h * knot[i];
             }
         }
@@ -268,7 +293,7 @@ mode_coupling::excitation forward_problem::excitation_of(const path& path, const
     const double on_major = 0.5 / std::tan(middle);
     const orbit along = path.request().along;
     const double widest_spread = along == orbit::minor ? on_minor : along == orbit::major ? on_major : std::max(on_minor, on_major);
-    const double spacing = basis_->lateral().spacing_rad();
+    const double spacing = basis_->spacing_rad();
     out.fading_degree = widest_spread / (2 * spacing * spacing);
     // What changes within two spacings along the path is a spline's own shape, not structure that it stands for.
     out.widest_across = std::min(family.coupling()->widest(), static_cast<std::int64_t>(std::numbers::pi / spacing));
@@ -317,7 +342,6 @@ void forward_problem::sensitivity(const path& path, std::span<const double> mode
         return;
     }
     mode_sum(work.modes(path, family), g);
-    transform_path(path, work);
     transform_model(path, model, work);
     const bool shifted = shifts_frequencies(kind_);
     family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled,
@@ -369,7 +393,6 @@ void forward_problem::seismogram(const path& path, std::span<const double> model
     mode_sum(work.modes(path, family), g);
     add_beside(path, work, g);
     if (kind_ == theory::path_average) return;
-    transform_path(path, work);
     transform_model(path, model, work);
     family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled, {}, work.sheared);
     sum_carriers(path, work, g);
@@ -405,21 +428,46 @@ void forward_problem::panel(const path& path, std::span<const double> model, std
     CRATON_ASSERT(static_cast<std::int64_t>(panel.size()) == path.samples() * path.touched());
     scratch& work = thread_scratch();
     sensitivity(path, model, g, work);
-    const bool one_parameter = basis_->parameters() == 1;
-    if (!one_parameter) work.by_knot.resize(panel.size());
-    const std::span<float> by_knot = one_parameter ? panel : std::span<float>(work.by_knot);
-    expand_panel(work.sensitivity, static_cast<std::int64_t>(columns_of(*basis_)), path.lateral().value, by_knot);
-    if (kind_ != theory::path_average) {
-        work.times.resize(g.size());
-        for (std::size_t j = 0; j < g.size(); ++j) {
-            work.times[j] = path.request().t_first_s + static_cast<double>(j) * path.request().sample_interval_s;
-        }
-        family_of(path).coupling()->add_panel(excitation_of(path, work), work.path_waves,
-                                              static_cast<std::int64_t>(path.lateral().knot.size()), work.times, by_knot);
+    work.times.resize(g.size());
+    for (std::size_t j = 0; j < g.size(); ++j) {
+        work.times[j] = path.request().t_first_s + static_cast<double>(j) * path.request().sample_interval_s;
     }
-    if (one_parameter) return;
-    sort_by_parameter(by_knot, g.size(), path.lateral().knot.size(), static_cast<std::size_t>(basis_->parameters()),
-                      static_cast<std::size_t>(basis_->n_radial()), panel);
+    if (basis_->parameters() == 1) {
+        panel_of(path, 0, {0, basis_->columns()}, work, panel);
+    } else if (basis_->same_splines()) {
+        work.by_knot.resize(panel.size());
+        panel_of(path, 0, {0, basis_->columns()}, work, work.by_knot);
+        sort_by_parameter(work.by_knot, g.size(), path.lateral().knot.size(), static_cast<std::size_t>(basis_->parameters()),
+                          static_cast<std::size_t>(basis_->n_radial()), panel);
+    } else {
+        const auto touched = static_cast<std::size_t>(path.touched());
+        std::size_t first = 0;
+        for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
+            const auto of_parameter = static_cast<std::size_t>(path.touched(p));
+            work.by_knot.resize(g.size() * of_parameter);
+            if (kind_ != theory::path_average) transform_path(path, p, work);
+            panel_of(path, p, {basis_->first_column(p), basis_->n_radial(p)}, work, work.by_knot);
+            for (std::size_t t = 0; t < g.size(); ++t) {
+                std::copy_n(work.by_knot.data() + t * of_parameter, of_parameter, panel.data() + t * touched + first);
+            }
+            first += of_parameter;
+        }
+    }
+}
+
+/// Some columns at each knot of a parameter: samples x knots x columns. The path's transforms and times are in `work`.
+void forward_problem::panel_of(const path& path, std::int64_t parameter, mode_coupling::column_range range, scratch& work,
+                               std::span<float> out) const {
+    const sparse_weights& h = path.lateral(parameter);
+    if (range.count == basis_->columns()) {
+        expand_panel(work.sensitivity, range.count, h.value, out);
+    } else {
+        const auto [first, count] = std::pair(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count));
+        expand_panel(some_columns(work.sensitivity, columns_of(*basis_), first, count), range.count, h.value, out);
+    }
+    if (kind_ == theory::path_average) return;
+    family_of(path).coupling()->add_panel(excitation_of(path, work), work.path_waves, static_cast<std::int64_t>(h.knot.size()),
+                                          range, work.times, out);
 }
 
 void forward_problem::apply(const path& path, std::span<const double> model, std::span<const double> dm,
@@ -428,16 +476,9 @@ void forward_problem::apply(const path& path, std::span<const double> model, std
     scratch& work = thread_scratch();
     std::vector<double> g(out.size());
     sensitivity(path, model, g, work);
-    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
     const std::size_t columns = columns_of(*basis_);
-    std::vector<double> average(columns, 0.0);
-    const sparse_weights& h = path.lateral();
-    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
-        for (std::size_t at = 0; at < h.knot.size(); ++at) {
-            const double* const knot = profile_at(*basis_, dm, p, h.knot[at]);
-            for (std::size_t i = 0; i < radial; ++i) average[static_cast<std::size_t>(p) * radial + i] += h.value[at] * knot[i];
-        }
-    }
+    std::vector<double> average;
+    average_along(path, *basis_, dm, average);
     for (std::size_t j = 0; j < out.size(); ++j) {
         double sum = 0;
         for (std::size_t i = 0; i < columns; ++i) sum += work.sensitivity[j * columns + i] * average[i];
@@ -469,17 +510,18 @@ void forward_problem::apply_transpose(const path& path, std::span<const double> 
         return;
     }
     sensitivity(path, model, g, work);
-    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
     const std::size_t columns = columns_of(*basis_);
     std::vector<double> profile(columns, 0.0);
     for (std::size_t j = 0; j < residual.size(); ++j) {
         for (std::size_t i = 0; i < columns; ++i) profile[i] += work.sensitivity[j * columns + i] * residual[j];
     }
-    const sparse_weights& h = path.lateral();
     for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
+        const sparse_weights& h = path.lateral(p);
+        const auto radial = static_cast<std::size_t>(basis_->n_radial(p));
+        const double* const of_parameter = profile.data() + basis_->first_column(p);
         for (std::size_t at = 0; at < h.knot.size(); ++at) {
-            double* const knot = out.data() + static_cast<std::size_t>((p * basis_->n_lateral() + h.knot[at]) * basis_->n_radial());
-            for (std::size_t i = 0; i < radial; ++i) knot[i] += h.value[at] * profile[static_cast<std::size_t>(p) * radial + i];
+            double* const knot = out.data() + profile_at(*basis_, p, h.knot[at]);
+            for (std::size_t i = 0; i < radial; ++i) knot[i] += h.value[at] * of_parameter[i];
         }
     }
 }
@@ -530,7 +572,8 @@ void forward_problem::plane_kernel(const path& path, std::span<const double> ang
     }
     mode_coupling::excitation excited = excitation_of(path, work);
     excited.turning = {}; // structure does not change across the path
-    seen.coupling->add_panel(excited, waves, static_cast<std::int64_t>(angles_rad.size()), times, kernel);
+    seen.coupling->add_panel(excited, waves, static_cast<std::int64_t>(angles_rad.size()),
+                             {0, static_cast<std::int64_t>(radii_m.size())}, times, kernel);
 }
 
 } // namespace craton::tomography

@@ -22,8 +22,8 @@ constexpr std::size_t most_parts = 8;
 /// K_i = F W_i F^T, modes x modes in slices of rows; only the splines' own stretch of radius is multiplied.
 class coupling_of_one_column {
   public:
-    coupling_of_one_column(const strain_fields& strain, std::span<const double> weights, std::span<const double> spline,
-                           std::size_t columns, std::size_t column)
+    coupling_of_one_column(const strain_fields& strain, std::span<const double> weights, const radial_functions& splines,
+                           std::size_t column)
         : modes_(static_cast<std::size_t>(strain.modes)) {
         const auto channels = static_cast<std::size_t>(strain.channels);
         const auto points = static_cast<std::size_t>(strain.points);
@@ -31,7 +31,7 @@ class coupling_of_one_column {
         std::vector<double> weight;
         for (std::size_t c = 0; c < channels; ++c) {
             for (std::size_t q = 0; q < points; ++q) {
-                const double w = weights[c * points + q] * spline[q * columns + column];
+                const double w = weights[c * points + q] * splines.values[q * splines.count + column];
                 if (w == 0) continue;
                 where.push_back(c * points + q);
                 weight.push_back(w);
@@ -162,28 +162,32 @@ struct mode_coupling::scratch {
 };
 
 mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
-                             std::span<const parameter_weights> parameters, std::span<const double> splines, coupled_pairs which,
-                             std::int64_t widest)
+                             std::span<const parameter_weights> parameters, std::span<const radial_functions> splines,
+                             coupled_pairs which, std::int64_t widest)
     : l_(l.begin(), l.end()), n_(n.begin(), n.end()), widest_(widest), which_(which) {
     const std::size_t modes = size();
-    const auto points = static_cast<std::size_t>(strain.points);
+    [[maybe_unused]] const auto points = static_cast<std::size_t>(strain.points);
     CRATON_ASSERT(n_.size() == modes && strain.modes == static_cast<std::int64_t>(modes) && points > 0);
     CRATON_ASSERT(strain.values.size() == modes * static_cast<std::size_t>(strain.channels) * points);
-    CRATON_ASSERT(splines.size() % points == 0 && std::is_sorted(l_.begin(), l_.end()));
-    const std::size_t radial = splines.size() / points;
-    const std::size_t columns = radial * parameters.size();
+    CRATON_ASSERT(splines.size() == parameters.size() && std::is_sorted(l_.begin(), l_.end()));
+    std::size_t columns = 0;
+    for (const radial_functions& each : splines) {
+        CRATON_ASSERT(each.values.size() == points * each.count);
+        columns += each.count;
+    }
     columns_ = static_cast<std::int64_t>(columns);
     k_.resize(tiles() * (tiles() + 1) / 2 * side * side * columns);
     std::vector<double> rows;
+    std::size_t column = 0;
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         CRATON_ASSERT(parameters[p].values.size() == static_cast<std::size_t>(strain.channels) * points);
-        for (std::size_t i = 0; i < radial; ++i) {
-            const coupling_of_one_column one(strain, parameters[p].values, splines, radial, i);
+        for (std::size_t i = 0; i < splines[p].count; ++i, ++column) {
+            const coupling_of_one_column one(strain, parameters[p].values, splines[p], i);
             for (std::size_t low = 0; low < tiles(); ++low) {
                 const std::size_t first = low * side;
                 const std::size_t count = std::min(side, modes - first);
                 one.rows(first, count, rows);
-                float* const out = k_.data() + (tile(low, low) - k_.data()) + p * radial + i;
+                float* const out = k_.data() + (tile(low, low) - k_.data()) + column;
                 for (std::size_t k = 0; k < count; ++k) {
                     for (std::size_t j = 0; j < modes - first; ++j) {
                         // Tiles of one row follow each other.
@@ -367,9 +371,10 @@ void mode_coupling::drive(const excitation& by, std::span<const std::complex<dou
 }
 
 void mode_coupling::carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots,
-                                      std::size_t first, std::size_t count, scratch& work) const {
+                                      column_range range, std::size_t first, std::size_t count, scratch& work) const {
     const std::size_t modes = size();
-    const auto columns = static_cast<std::size_t>(columns_);
+    const auto all = static_cast<std::size_t>(columns_);
+    const auto columns = static_cast<std::size_t>(range.count);
     const std::size_t widths = static_cast<std::size_t>(widest_) + 1;
     const std::size_t width = knots * columns;
     const std::size_t terms = by.terms();
@@ -389,10 +394,10 @@ void mode_coupling::carriers_of_panel(const excitation& by, std::span<const std:
         for (std::size_t at = 0; at < rows; ++at) couple(by, begin + at, at, work);
         std::array<std::size_t, side> turned_row{}; // in D, behind all cosines and sines; 0 for none yet
         for (std::size_t other = 0; other < tiles(); ++other) {
-            const float* const kernels = tile(std::min(mine, other), std::max(mine, other));
+            const float* const kernels = tile(std::min(mine, other), std::max(mine, other)) + range.first;
             // A tile below the diagonal is the transpose of one above.
-            const std::size_t step_k = other < mine ? columns : side * columns;
-            const std::size_t step_j = other < mine ? side * columns : columns;
+            const std::size_t step_k = other < mine ? all : side * all;
+            const std::size_t step_j = other < mine ? side * all : all;
             // Within the diagonal tile both halves are there.
             const std::size_t cols = std::min(side, modes - other * side);
             for (std::size_t at = 0; at < rows; ++at) {
@@ -457,13 +462,14 @@ void mode_coupling::carriers_of_panel(const excitation& by, std::span<const std:
 }
 
 void mode_coupling::add_panel(const excitation& by, std::span<const std::complex<double>> h, std::int64_t lateral,
-                              std::span<const double> t_s, std::span<float> panel) const {
+                              column_range range, std::span<const double> t_s, std::span<float> panel) const {
     const std::size_t modes = size();
     const std::size_t widths = static_cast<std::size_t>(widest_) + 1;
     const auto knots = static_cast<std::size_t>(lateral);
     const std::size_t samples = t_s.size();
-    const std::size_t width = knots * static_cast<std::size_t>(columns_);
+    const std::size_t width = knots * static_cast<std::size_t>(range.count);
     const std::size_t terms = by.terms();
+    CRATON_ASSERT(range.first >= 0 && range.first + range.count <= columns_);
     CRATON_ASSERT(h.size() == knots * terms * widths && panel.size() == samples * width);
     thread_local scratch work;
     // Re before Im, as the rows of B.
@@ -483,7 +489,7 @@ void mode_coupling::add_panel(const excitation& by, std::span<const std::complex
     for (std::size_t first = 0; first < modes; first += group) {
         const std::size_t count = std::min(group, modes - first);
         work.d.assign(2 * count * width, 0.0F);
-        carriers_of_panel(by, h, knots, first, count, work);
+        carriers_of_panel(by, h, knots, range, first, count, work);
         const std::size_t inner = 2 * count + work.turning.size();
         work.waves.resize(samples * inner);
         for (std::size_t t = 0; t < samples; ++t) {

@@ -91,7 +91,13 @@ mode_family::radial_points mode_family::points_for(const radial_mesh& mesh, cons
         static_cast<std::size_t>(mesh.order()) + 5; // exact to degree 2p + 9: W^2, cubic spline, nearly quadratic mu r^2
     std::vector<double> points(count), weights(count);
     gauss_legendre(points, weights);
-    const std::vector<double> breaks = basis.radial().breaks_m();
+    std::vector<double> breaks;
+    for (std::int64_t p = 0; p < basis.parameters(); ++p) {
+        const std::vector<double> more = basis.radial(p).breaks_m();
+        breaks.insert(breaks.end(), more.begin(), more.end());
+    }
+    std::ranges::sort(breaks);
+    breaks.erase(std::unique(breaks.begin(), breaks.end()), breaks.end());
     radial_points out;
     for (std::int64_t e = 0; e < mesh.elements(); ++e) {
         const auto nodes = mesh.element_nodes_m(e);
@@ -194,20 +200,24 @@ mode_family::strain mode_family::strain_at(const radial_points& points, std::siz
     return out;
 }
 
-std::vector<double> mode_family::shifts_by(const strain& of, std::span<const double> splines, std::size_t columns) const {
+std::vector<double> mode_family::shifts_by(const strain& of, std::span<const radial_functions> functions) const {
     const auto points = static_cast<std::size_t>(of.fields.points);
     const auto width = static_cast<std::size_t>(of.fields.channels) * points;
-    std::vector<double> out(size() * of.weights.size() * columns);
+    std::size_t columns = 0;
+    for (const radial_functions& each : functions) columns += each.count;
+    std::vector<double> out(size() * columns);
     for (std::size_t k = 0; k < size(); ++k) {
         const double* const f = of.fields.values.data() + k * width;
-        for (std::size_t p = 0; p < of.weights.size(); ++p) {
-            double* const row = out.data() + (k * of.weights.size() + p) * columns;
+        double* row = out.data() + k * columns;
+        for (std::size_t p = 0; p < functions.size(); ++p) {
+            const std::size_t count = functions[p].count;
             for (std::size_t q = 0; q < points; ++q) {
                 double density = 0;
                 for (std::size_t c = q; c < width; c += points) density += of.weights[p].values[c] * f[c] * f[c];
                 density /= 2 * omega_[k];
-                for (std::size_t i = 0; i < columns; ++i) row[i] += density * splines[q * columns + i];
+                for (std::size_t i = 0; i < count; ++i) row[i] += density * functions[p].values[q * count + i];
             }
+            row += count;
         }
     }
     return out;
@@ -217,12 +227,16 @@ std::vector<double> mode_family::shifts_by(const strain& of, std::span<const dou
 void mode_family::tabulate(const model_basis& basis, theory kind) {
     const radial_points points = points_for(mesh(), basis);
     const strain of_modes = strain_at(points, static_cast<std::size_t>(basis.parameters()));
-    const std::size_t radial = static_cast<std::size_t>(basis.n_radial());
-    std::vector<double> splines(points.radius_m.size() * radial);
-    for (std::size_t q = 0; q < points.radius_m.size(); ++q) {
-        basis.radial().evaluate(points.radius_m[q], std::span(splines).subspan(q * radial, radial));
+    std::vector<radial_functions> splines(static_cast<std::size_t>(basis.parameters()));
+    for (std::size_t p = 0; p < splines.size(); ++p) {
+        const radial_splines& radial = basis.radial(static_cast<std::int64_t>(p));
+        const auto count = static_cast<std::size_t>(radial.size());
+        splines[p] = {count, std::vector<double>(points.radius_m.size() * count)};
+        for (std::size_t q = 0; q < points.radius_m.size(); ++q) {
+            radial.evaluate(points.radius_m[q], std::span(splines[p].values).subspan(q * count, count));
+        }
     }
-    kernels_ = shifts_by(of_modes, splines, radial);
+    kernels_ = shifts_by(of_modes, splines);
     if (kind == theory::path_average) return;
     const std::size_t shear = type_ == mode_type::toroidal ? 0 : 3;
     const std::size_t count = points.radius_m.size();
@@ -240,7 +254,7 @@ void mode_family::tabulate(const model_basis& basis, theory kind) {
     }
     // Splines are bumps four spacings wide: their transform has zeros where one and two waves are a spacing long, and couples modes
     // of different branches up to there. What lies beyond is a few 1e-3 of the coupling across branches.
-    const auto narrowest = static_cast<std::int64_t>(std::ceil(2.6 * 2 * pi / basis.lateral().spacing_rad()));
+    const auto narrowest = static_cast<std::int64_t>(std::ceil(2.6 * 2 * pi / basis.spacing_rad()));
     const auto pairs = couples_across_branches(kind) ? coupled_pairs::across_branches : coupled_pairs::all;
     coupling_ = std::make_shared<const mode_coupling>(l_, n_, of_modes.fields, of_modes.weights, splines, pairs,
                                                       std::min(narrowest, l_.back() - l_.front()));
@@ -250,9 +264,10 @@ mode_family::at_radii mode_family::seen_at(std::span<const double> radii_m, std:
                                            std::int64_t widest) const {
     const radial_points points{{radii_m.begin(), radii_m.end()}, std::vector<double>(radii_m.size(), 1.0)};
     const strain of_modes = strain_at(points, parameters);
-    std::vector<double> deltas(radii_m.size() * radii_m.size(), 0.0);
-    for (std::size_t q = 0; q < radii_m.size(); ++q) deltas[q * radii_m.size() + q] = 1;
-    at_radii out{shifts_by(of_modes, deltas, radii_m.size()), nullptr};
+    radial_functions delta{radii_m.size(), std::vector<double>(radii_m.size() * radii_m.size(), 0.0)};
+    for (std::size_t q = 0; q < radii_m.size(); ++q) delta.values[q * radii_m.size() + q] = 1;
+    const std::vector<radial_functions> deltas(parameters, delta);
+    at_radii out{shifts_by(of_modes, deltas), nullptr};
     if (kind == theory::path_average) return out;
     const auto pairs = couples_across_branches(kind) ? coupled_pairs::across_branches : coupled_pairs::all;
     out.coupling = std::make_shared<const mode_coupling>(l_, n_, of_modes.fields, of_modes.weights, deltas, pairs,

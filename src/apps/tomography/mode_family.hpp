@@ -31,7 +31,8 @@ class mode_family {
     }
     [[nodiscard]] std::span<const double> omega_rad_s() const { return omega_; }
     [[nodiscard]] const std::vector<double>& decay_per_s() const { return decay_; }
-    /// I_k(p, i) = d omega_k / d (coefficient of parameter p and radial spline i), rad/s; modes x parameters x n_radial.
+    /// I_k(p, i) = d omega_k / d (coefficient of parameter p and radial spline i), rad/s; modes x the columns of
+    /// all parameters.
     [[nodiscard]] const std::vector<double>& kernels() const { return kernels_; }
     /// How many crusts there are.
     [[nodiscard]] std::size_t crusts() const { return figure_.crust.size() / size(); }
@@ -97,8 +98,8 @@ class mode_family {
     }
     void weights_of(double radius_m, double density_kg_m3, const love_parameters& moduli, std::size_t parameter,
                     std::span<double> channel) const;
-    /// I_k of radial functions given at the points, points x columns.
-    [[nodiscard]] std::vector<double> shifts_by(const strain& of, std::span<const double> splines, std::size_t columns) const;
+    /// I_k of each parameter's radial functions, given at the points.
+    [[nodiscard]] std::vector<double> shifts_by(const strain& of, std::span<const radial_functions> functions) const;
     void tabulate(const model_basis& basis, theory kind);
     template <class Visit> void visit_source(double radius_m, Visit visit) const;
 

@@ -142,13 +142,18 @@ std::span<const std::int64_t> path::parameters() const {
 void path::parameters(std::span<std::int64_t> out) const {
     CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == touched());
     auto at = out.begin();
-    for (std::int64_t parameter = 0; parameter < parameters_of_model_; ++parameter) {
-        for (const std::int32_t knot : lateral_.knot) {
-            for (std::int64_t i = 0; i < n_radial_; ++i) {
-                *at++ = (parameter * n_lateral_ + knot) * n_radial_ + i;
-            }
+    for (std::int64_t parameter = 0; parameter < shape_.parameters; ++parameter) {
+        const basis_shape::part& of = shape_.of[static_cast<std::size_t>(parameter)];
+        for (const std::int32_t knot : lateral(parameter).knot) {
+            for (std::int64_t i = 0; i < of.n_radial; ++i) *at++ = of.first + knot * of.n_radial + i;
         }
     }
+}
+
+std::int64_t path::touched() const {
+    std::int64_t sum = 0;
+    for (std::int64_t parameter = 0; parameter < shape_.parameters; ++parameter) sum += touched(parameter);
+    return sum;
 }
 
 path_set::path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
@@ -194,10 +199,10 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
 path::path(const path_request& request, const event& source, const unit_vector& from, const unit_vector& to,
            const model_basis& basis)
     : request_(request), source_(&source), distance_rad_(tomography::distance_rad(from, to)),
-      azimuth_rad_(tomography::azimuth_rad(from, to)), n_lateral_(basis.n_lateral()), n_radial_(basis.n_radial()),
-      parameters_of_model_(basis.parameters()) {
+      azimuth_rad_(tomography::azimuth_rad(from, to)), same_splines_(basis.same_splines()), shape_(basis.shape()) {
     arc_.emplace(from, to);
     lateral_ = weights_along(basis.lateral(), *this, request.along);
+    if (!same_splines_) lateral_beside_ = weights_along(basis.lateral(1), *this, request.along);
     const bool long_way = request.along == orbit::major;
     stretch_ = long_way ? mean_stretch(*arc_, begin_rad(), end_rad()) : mean_stretch(*arc_, 0, distance_rad_);
     eastward_ = long_way ? -arc_->left().z : arc_->left().z;
@@ -219,7 +224,7 @@ std::vector<double> path_set::coverage(const model_basis& basis) const {
         }
     };
     for (const path& p : contents_->paths) {
-        if (p.n_lateral() == basis.n_lateral()) {
+        if (p.shape().of[0].n_lateral == basis.n_lateral()) {
             add(p.lateral());
         } else {
             add(weights_along(basis.lateral(), p, p.request().along));

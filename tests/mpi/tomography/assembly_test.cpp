@@ -247,6 +247,28 @@ const problem& coupled_with_corrections() {
     return made;
 }
 
+// dlnxi on splines of its own: Kronecker products of two kinds, and what is between them.
+problem of_two_bases(theory kind) {
+    forward_problem forward = tomography::testing::problem_of_two_bases(kind);
+    path_set paths = tomography::testing::some_paths(forward);
+    return {std::move(forward), std::move(paths)};
+}
+
+const problem& two_bases() {
+    static const problem made = of_two_bases(theory::path_average);
+    return made;
+}
+
+const problem& two_bases_with_corrections() {
+    static const problem made = with_corrections(two_bases(), {true, true, true, true, true});
+    return made;
+}
+
+const problem& two_bases_coupled() {
+    static const problem made = of_two_bases(theory::nact);
+    return made;
+}
+
 const reference& reference_of(const problem& p) {
     static std::map<const problem*, reference> known; // those above
     const auto found = known.find(&p);
@@ -315,11 +337,17 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
 
 TEST_P(assembly_test, equals_the_serial_reference_in_float) { expect_equals_reference<float>(world(), usual(), 1, 1e-6); }
 TEST_P(assembly_test, equals_the_serial_reference_with_threads) { expect_equals_reference<float>(world(), usual(), 3, 1e-6); }
+TEST_P(assembly_test, equals_the_serial_reference_of_two_bases) {
+    for (const problem* p : {&two_bases(), &two_bases_with_corrections(), &two_bases_coupled()}) {
+        expect_equals_reference<double>(world(), *p, 2, 1e-6);
+    }
+}
 TEST_P(assembly_test, equals_the_serial_reference_in_double) { expect_equals_reference<double>(world(), usual(), 2, 1e-6); }
 
 // In half the memory: as Kronecker products, and as panels of coupled modes that are compressed.
 TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
-    for (const problem* p : {&usual(), &coupled(), &usual_with_corrections(), &coupled_with_corrections()}) {
+    for (const problem* p :
+         {&usual(), &coupled(), &usual_with_corrections(), &coupled_with_corrections(), &two_bases_with_corrections()}) {
         const auto n = static_cast<std::int64_t>(p->size());
         array::symmetric_matrix<float> half(world(), n, 16);
         array::convergent_vector<double> gradient(world(), n, 16);

@@ -316,7 +316,7 @@ TEST(forward_problem, errors) {
     expect_user_error([&] { good.seismogram(paths[0], short_model, g); }, {"7 parameters", "252"});
     const auto finer = small_problem(true, true, 3);
     const std::vector<double> model(static_cast<std::size_t>(finer.basis().size()), 0.0);
-    expect_user_error([&] { finer.seismogram(paths[0], model, g); }, {"42 x 6", "162 x 6"});
+    expect_user_error([&] { finer.seismogram(paths[0], model, g); }, {"42 lateral knots x 6", "162 lateral knots x 6"});
 }
 
 } // namespace

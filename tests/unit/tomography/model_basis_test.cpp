@@ -224,5 +224,29 @@ TEST(model_basis, errors) {
     expect_user_error([&] { static_cast<void>(basis.evaluate(model, one, two, one)); }, {"equally many"});
 }
 
+TEST(model_basis, parameters_may_have_splines_of_their_own) {
+    const std::vector<double> fine{3480e3, 4000e3, 4700e3, 5500e3, 6000e3, 6368e3}, coarse{3480e3, 4500e3, 5600e3, 6368e3};
+    const model_basis vs(3, fine), xi(2, coarse), both(vs, xi);
+    EXPECT_FALSE(both.same_splines());
+    EXPECT_TRUE(model_basis(2, coarse, 2).same_splines());
+    EXPECT_EQ(both.size(), 162 * 6 + 42 * 4);
+    EXPECT_EQ(both.columns(), 10);
+    EXPECT_EQ(both.spacing_rad(), vs.lateral().spacing_rad());
+    EXPECT_EQ(both.part(1).shape(), xi.shape());
+    EXPECT_EQ(both.part(0).shape(), vs.shape());
+
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> normal;
+    std::vector<double> model(static_cast<std::size_t>(both.size()));
+    for (double& m : model) m = normal(random);
+    const std::span<const double> all(model);
+    const std::vector<double> latitude{-41, 7, 80}, longitude{-170, 20, 100}, radius{3500e3, 5000e3, 6300e3};
+    EXPECT_EQ(both.evaluate(all, latitude, longitude, radius, 0), vs.evaluate(all.first(162 * 6), latitude, longitude, radius));
+    EXPECT_EQ(both.evaluate(all, latitude, longitude, radius, 1), xi.evaluate(all.last(42 * 4), latitude, longitude, radius));
+
+    expect_user_error([&] { model_basis(vs, model_basis(2, {3480e3, 4500e3, 5600e3, 6300e3})); }, "the same ends");
+    expect_user_error([&] { (void)both.part(2); }, "allowed: 0 to 1");
+}
+
 } // namespace
 } // namespace craton::tomography::model_basis_tests

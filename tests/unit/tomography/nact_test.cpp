@@ -16,6 +16,7 @@
 namespace craton::tomography::nact_tests {
 namespace {
 
+using testing::problem_of_two_bases;
 using testing::random_vector;
 using testing::small_problem;
 using testing::some_event;
@@ -373,6 +374,39 @@ TEST(nact, panels_of_vertical_and_radial_motion_equal_central_differences) {
                         kind == theory::nact ? "NACT" : "PAVA", static_cast<int>(measured), worst);
             EXPECT_LT(worst, 1e-3);
         }
+    }
+}
+
+TEST(nact, panels_of_splines_of_their_own_equal_central_differences) {
+    for (const theory kind : {theory::path_average, theory::nact}) {
+        const forward_problem forward = problem_of_two_bases(kind);
+        for (const orbit along : {orbit::minor, orbit::major}) {
+            EXPECT_LT(worst_column(forward, paths_along(forward, along), 5), 1e-3);
+        }
+    }
+}
+
+/// The same dlnxi, once on splines that dlnVs shares, once on its own.
+TEST(nact, splines_of_their_own_do_what_shared_ones_do) {
+    const forward_problem cheap = small_problem();
+    const std::vector<double> knots{3480e3, 4500e3, 5600e3, 6368e3};
+    const model_basis fine(2, knots, 2);
+    const model_basis apart(model_basis(1, {3480e3, 4000e3, 5000e3, 6368e3}), fine.part(1));
+    const std::vector<double> xi = random_vector(fine.part(1).size(), 0.02, 4);
+    for (const theory kind : {theory::path_average, theory::nact}) {
+        const auto of = [&](const model_basis& basis) {
+            const forward_problem forward(cheap.shared_modes(), std::make_shared<const model_basis>(basis), {800, 500, 180, 150},
+                                          kind);
+            std::vector<double> model(static_cast<std::size_t>(basis.size()), 0.0);
+            std::ranges::copy(xi, model.end() - static_cast<std::ptrdiff_t>(xi.size()));
+            const path_set paths = paths_along(forward, orbit::minor);
+            std::vector<double> g(static_cast<std::size_t>(paths[1].samples())), reference(g.size());
+            forward.seismogram(paths[1], model, g);
+            forward.seismogram(paths[1], std::vector<double>(model.size(), 0.0), reference);
+            EXPECT_GT(difference(g, reference), 0.05);
+            return g;
+        };
+        EXPECT_LT(difference(of(apart), of(fine)), 1e-9);
     }
 }
 

@@ -20,6 +20,13 @@ inline forward_problem small_problem(bool dispersion = true, bool attenuation = 
     return {modes, std::make_shared<const model_basis>(level, knots), {800, 500, 180, 150}};
 }
 
+/// The same with dlnxi on splines of its own, fewer than those of dlnVs.
+inline forward_problem problem_of_two_bases(theory kind) {
+    const forward_problem cheap = small_problem();
+    const model_basis xi(1, {3480e3, 4500e3, 5600e3, 6368e3});
+    return {cheap.shared_modes(), std::make_shared<const model_basis>(cheap.basis(), xi), {800, 500, 180, 150}, kind};
+}
+
 inline event some_event() { return {-20.3, -70.8, 35e3, {0.8e20, -0.3e20, -0.5e20, 0.4e20, -1.1e20, 0.6e20}, 12}; }
 
 /// Paths from one event to stations all around, with windows of different lengths.

@@ -99,7 +99,7 @@ class forward_problem {
     [[nodiscard]] bool measures(component measured) const { return measured == component::transverse || spheroidal_ != nullptr; }
     /// Toroidal modes inside the band.
     [[nodiscard]] std::int64_t active_modes() const;
-    /// I_ki of toroidal modes in rad/s, active modes x (parameters x n_radial); I_ki of dlnVs sums to dw for dlnVs = 1, which is
+    /// I_ki of toroidal modes in rad/s, active modes x the basis' columns; I_ki of dlnVs sums to dw for dlnVs = 1, which is
     /// w_k.
     [[nodiscard]] std::span<const double> frequency_kernels() const;
     [[nodiscard]] std::span<const double> active_omega_rad_s() const;
@@ -116,9 +116,9 @@ class forward_problem {
 
     /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.
     void seismogram(const path& path, std::span<const double> model, std::span<double> g) const;
-    /// Whether a path's Jacobian is a product, d g(t) / d m_{p,a,i} = h_a T(t, p, i), and factor() can be asked for.
+    /// Whether a path's Jacobian is a product, d g(t) / d m_{p,a,i} = h_pa T(t, p, i), and factor() can be asked for.
     [[nodiscard]] bool separable() const { return kind_ == theory::path_average; }
-    /// g and the factor T of a separable Jacobian: samples x (parameters x n_radial), row major; h_a is path.lateral().
+    /// g and the factor T of a separable Jacobian: samples x the basis' columns, row major; h_pa is path.lateral(p).
     void factor(const path& path, std::span<const double> model, std::span<double> g, std::span<float> factor) const;
     /// g and its Jacobian: samples x touched, row major, columns as in path.parameters().
     void panel(const path& path, std::span<const double> model, std::span<double> g, std::span<float> panel) const;
@@ -155,13 +155,16 @@ class forward_problem {
     void sensitivity(const path& path, std::span<const double> model, std::span<double> g, scratch& work) const;
     /// More than 1 where structure across the path counts.
     [[nodiscard]] std::size_t terms() const { return sees_across_the_path(kind_) ? lateral_splines::terms_across : 1; }
-    /// H_a(m) of the path's knots, and sum_a H_a(m) m_{a,i}, of each term.
-    void transform_path(const path& path, scratch& work) const;
+    /// H_a(m) of the path's knots of one parameter, and sum_a H_a(m) m_{a,i}, of each term. The latter leaves those of the last
+    /// parameter that has splines of its own.
+    void transform_path(const path& path, std::int64_t parameter, scratch& work) const;
     void transform_model(const path& path, std::span<const double> model, scratch& work) const;
     [[nodiscard]] mode_coupling::excitation excitation_of(const path& path, const scratch& work) const;
     /// g += what the coupled amplitudes sound like.
     void sum_carriers(const path& path, const scratch& work, std::span<double> g) const;
     void shear(const path& path, scratch& work) const;
+    void panel_of(const path& path, std::int64_t parameter, mode_coupling::column_range range, scratch& work,
+                  std::span<float> out) const;
 
     std::shared_ptr<const mode_catalogue> modes_;
     std::shared_ptr<const model_basis> basis_;

@@ -23,6 +23,12 @@ struct parameter_weights {
     std::vector<double> values; ///< channels x points
 };
 
+/// What a parameter may change by along the radius: splines at the points.
+struct radial_functions {
+    std::size_t count = 0;
+    std::vector<double> values; ///< points x count
+};
+
 /// Which pairs of modes a perturbation couples.
 enum class coupled_pairs {
     across_branches, ///< n != n': the Born part of NACT, beside frequency shifts along the branches
@@ -48,14 +54,14 @@ enum class coupled_pairs {
 /// zone is wider than a spline, to which the curvature of one spline means nothing. Immutable; any number of threads.
 class mode_coupling {
   public:
-    /// Modes in the order of l, then n. splines: points x columns, the radial splines' values. Couplings of m above `widest` are
-    /// left out: H_a(m) of splines as wide as these has fallen to nothing. 4 bytes x columns x parameters x modes^2 / 2 are kept.
+    /// Modes in the order of l, then n. splines: of each parameter. Couplings of m above `widest` are left out: H_a(m) of splines
+    /// as wide as these has fallen to nothing. 4 bytes x columns x modes^2 / 2 are kept.
     mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
-                  std::span<const parameter_weights> parameters, std::span<const double> splines, coupled_pairs which,
+                  std::span<const parameter_weights> parameters, std::span<const radial_functions> splines, coupled_pairs which,
                   std::int64_t widest);
 
     [[nodiscard]] std::int64_t modes() const { return static_cast<std::int64_t>(l_.size()); }
-    /// Radial splines times parameters.
+    /// Radial splines of all parameters.
     [[nodiscard]] std::int64_t columns() const { return columns_; }
     /// H has widest() + 1 values per lateral spline.
     [[nodiscard]] std::int64_t widest() const { return widest_; }
@@ -87,10 +93,15 @@ class mode_coupling {
     void drive(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, std::span<const double> shifts,
                std::vector<std::complex<double>>& sheared) const;
 
-    /// Adds to panel[t, a, i] (samples x lateral x columns) the response at times t_s to a unit of each coefficient. h: lateral x
-    /// terms x (widest + 1), H_a(m) of each term (lateral_splines::path_transform).
-    void add_panel(const excitation& by, std::span<const std::complex<double>> h, std::int64_t lateral, std::span<const double> t_s,
-                   std::span<float> panel) const;
+    /// Some of the columns.
+    struct column_range {
+        std::int64_t first = 0;
+        std::int64_t count = 0;
+    };
+    /// Adds to panel[t, a, i] (samples x lateral x columns of the range) the response at times t_s to a unit of each coefficient.
+    /// h: lateral x terms x (widest + 1), H_a(m) of each term (lateral_splines::path_transform).
+    void add_panel(const excitation& by, std::span<const std::complex<double>> h, std::int64_t lateral, column_range range,
+                   std::span<const double> t_s, std::span<float> panel) const;
 
   private:
     struct scratch;
@@ -104,8 +115,8 @@ class mode_coupling {
     /// Y of all pairs for a model, modes x modes.
     void couplings(const excitation& by, std::span<const std::complex<double>> model, scratch& work) const;
     /// D of carriers first .. first + count - 1: amplitudes of cosine, minus sine and, in rows that follow, minus t sine.
-    void carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots, std::size_t first,
-                           std::size_t count, scratch& work) const;
+    void carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots, column_range range,
+                           std::size_t first, std::size_t count, scratch& work) const;
 
     std::vector<std::int64_t> l_;
     std::vector<std::int64_t> n_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/apps/tomography/lateral_splines.hpp>
+#include <craton/apps/tomography/model_basis.hpp>
 
 #include <array>
 #include <cstdint>
@@ -12,7 +13,6 @@
 namespace craton::tomography {
 
 class forward_problem;
-class model_basis;
 
 /// A point source: geographic coordinates, moment tensor (rr, tt, pp, rt, rp, tp; r up, t south, p east), triangular moment rate.
 struct event {
@@ -72,21 +72,22 @@ class path {
     [[nodiscard]] double eastward() const { return eastward_; }
     /// Weights along the path of the crusts that figure_rates::crust has, 1 in all; empty: none.
     [[nodiscard]] std::span<const double> crust() const { return crust_; }
-    /// h_a of every knot within reach of the path.
-    [[nodiscard]] const sparse_weights& lateral() const { return lateral_; }
-    /// How many coefficients the path touches: lateral knots times radial splines, of each parameter.
-    [[nodiscard]] std::int64_t touched() const {
-        return static_cast<std::int64_t>(lateral_.knot.size()) * n_radial_ * parameters_of_model_;
+    /// h_a of every knot of a parameter within reach of the path.
+    [[nodiscard]] const sparse_weights& lateral(std::int64_t parameter = 0) const {
+        return parameter == 0 || same_splines_ ? lateral_ : lateral_beside_;
+    }
+    /// How many coefficients the path touches: lateral knots times radial splines, of each parameter, or of one.
+    [[nodiscard]] std::int64_t touched() const;
+    [[nodiscard]] std::int64_t touched(std::int64_t parameter) const {
+        return static_cast<std::int64_t>(lateral(parameter).knot.size()) * shape_.of[static_cast<std::size_t>(parameter)].n_radial;
     }
     /// The touched coefficients, ascending. The indices are written out into memory of the calling thread (kept per path they would
     /// take 3 GB for 1e5 paths): the span is valid in this thread until it asks a path for its parameters again.
     [[nodiscard]] std::span<const std::int64_t> parameters() const;
     /// The same into memory of the caller, touched() long.
     void parameters(std::span<std::int64_t> out) const;
-    /// The basis the path was made for has this many lateral knots and radial splines.
-    [[nodiscard]] std::int64_t n_lateral() const { return n_lateral_; }
-    [[nodiscard]] std::int64_t n_radial() const { return n_radial_; }
-    [[nodiscard]] std::int64_t parameters_of_model() const { return parameters_of_model_; }
+    /// Of the basis that the path was made for.
+    [[nodiscard]] const basis_shape& shape() const { return shape_; }
 
     /// The same path where everything comes later by so many seconds.
     [[nodiscard]] path delayed(double by_s) const;
@@ -106,9 +107,9 @@ class path {
     double eastward_ = 0;
     std::span<const double> crust_; // of the set's
     sparse_weights lateral_;
-    std::int64_t n_lateral_ = 0;
-    std::int64_t n_radial_ = 0;
-    std::int64_t parameters_of_model_ = 1;
+    sparse_weights lateral_beside_; // of the second parameter, where its splines are others
+    bool same_splines_ = true;
+    basis_shape shape_;
 };
 
 /// All paths of an inversion. Immutable; copies share the paths, so a path lives as long as any copy of its set.

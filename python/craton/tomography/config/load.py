@@ -101,9 +101,11 @@ class Config(Configuration):
                 f'[start] file with [prior] kind = "{self.prior.kind}"; allowed: prior_mean = true, or kind = "gaussian", whose '
                 "C_m^-1 weighs the deviation of a starting model from the prior's mean"
             )
-        if self.target is not None and self.target.finer and self.basis.lateral_level > 7:
+        if not self.basis.xi and (self.basis.xi_level or self.basis.xi_depths_km):
+            raise self.wrong("[basis] xi_level or xi_depths_km without xi = true; allowed: with it")
+        if self.target is not None and self.target.finer and max(self.basis.lateral_levels) > 7:
             raise self.wrong(
-                f"[target] finer = true with [basis] lateral_level = {self.basis.lateral_level}; allowed: at most 7, because the "
+                f"[target] finer = true with [basis] of level {max(self.basis.lateral_levels)}; allowed: at most 7, because the "
                 "finest splines are of level 8"
             )
         if data.filter_periods_s[3] < modes.shortest_period_s:
@@ -247,8 +249,7 @@ def hessian_block(wanted: int, size: int) -> int:
 
 def check_ranks(config: Config, ranks: int) -> None:
     """UserError unless each rank owns a block of the Hessian, whose blocks lie on the process grid."""
-    knots = 10 * 4 ** (config.basis.lateral_level - 1) + 2
-    unknowns = knots * (len(config.basis.radial_depths_km) or config.basis.radial) * (1 + config.basis.xi)
+    unknowns = config.basis.unknowns
     rows, columns = process_grid(ranks)
     block = hessian_block(config.inversion.block, unknowns)
     down, across = (-(-extent // block) for extent in packed_shape(unknowns, block))

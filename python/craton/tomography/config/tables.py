@@ -140,7 +140,23 @@ class BasisConfig:
     radial_depths_km: tuple[float, ...] = setting(
         (), knot_depths, f"km; knot depths from 0 to {CMB_DEPTH_KM:g} instead of even ones; [] uses `radial`"
     )
-    xi: bool = setting(False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi: twice as many unknowns")
+    xi: bool = setting(False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi, which doubles the unknowns")
+    xi_level: int = setting(0, integer(0, 8), "lateral level of dlnxi, usually coarser; 0: that of dlnVs")
+    xi_depths_km: tuple[float, ...] = setting((), knot_depths, "km; knot depths of dlnxi; []: those of dlnVs")
+
+    @property
+    def lateral_levels(self) -> list[int]:
+        """Of each parameter."""
+        return [self.lateral_level, self.xi_level or self.lateral_level][: 1 + self.xi]
+
+    @property
+    def unknowns(self) -> int:
+        """Coefficients of all parameters."""
+        radial = len(self.radial_depths_km) or self.radial
+        knots = [radial, len(self.xi_depths_km) or radial]
+        return sum(
+            (10 * 4 ** (level - 1) + 2) * count for level, count in zip(self.lateral_levels, knots, strict=False)
+        )
 
 
 @dataclass(frozen=True)

@@ -48,24 +48,31 @@ def read_system(file_name: pathlib.Path, precision: str = "refined") -> dict[str
     missing = [name for name in NEEDED if name not in stored]
     if missing:
         raise wrong(f"'{missing[0]}' is missing", "hessian.h5 of a run")
-    for name, low, high in (("lateral_level", 1, 8), ("linearised_at_iteration", 0, 10**6)):
-        if not isinstance(stored[name], int | np.integer) or not low <= stored[name] <= high:
-            raise wrong(f"{name} = {stored[name]!r}", f"a whole number from {low} to {high}")
+    at = stored["linearised_at_iteration"]
+    if not isinstance(at, int | np.integer) or not 0 <= at <= 10**6:
+        raise wrong(f"linearised_at_iteration = {at!r}", "a whole number from 0 to 1000000")
     if stored["precision"] not in ("float32", "float64"):
         raise wrong(f"precision = {stored['precision']!r}", "float32 or float64")
     if (precision, stored["precision"]) == ("float32", "float64"):
         raise UserError(f"--precision float32: the Hessian in {file_name} is float64; allowed: refined or float64")
-    knots = checked_numbers(stored, "radial_knots_m", None, wrong)
-    if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
-        raise wrong(f"radial_knots_m = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
-    size = (10 * 4 ** (int(stored["lateral_level"]) - 1) + 2) * len(knots) * int(stored.get("parameters", 1))
+    size, splines = 0, [("lateral_level", "radial_knots_m"), ("xi_lateral_level", "xi_radial_knots_m")]
+    if splines[1][1] not in stored:
+        splines = splines[:1]
+    for level, radii in splines:
+        if not isinstance(stored.get(level), int | np.integer) or not 1 <= stored[level] <= 8:
+            raise wrong(f"{level} = {stored.get(level)!r}", "a whole number from 1 to 8")
+        knots = stored[radii] = checked_numbers(stored, radii, None, wrong)
+        if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
+            raise wrong(f"{radii} = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
+        size += (10 * 4 ** (int(stored[level]) - 1) + 2) * len(knots)
+    if len(splines) == 1:
+        size *= int(stored.get("parameters", 1))
     stored.setdefault("corrections_precision", np.empty(0))
     stored["corrections_precision"] = precision_of = checked_numbers(stored, "corrections_precision", None, wrong)
     if np.any(precision_of <= 0.0):
         raise wrong(f"corrections_precision has {precision_of.min()}", "numbers above 0")
     for name in ("gradient", "model", "prior_mean"):
         stored[name] = checked_numbers(stored, name, size + len(precision_of), wrong)
-    stored["radial_knots_m"] = knots
     stored["inversion"] = inversion_settings(stored.get("config", "{}"), wrong)
     if not plain_number(stored.get("chi_data", 0.0), 0.0) or not plain_number(stored.get("samples", 1), 1):
         raise wrong(

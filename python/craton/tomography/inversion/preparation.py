@@ -16,7 +16,7 @@ from craton.tomography.data.sources import file_observations, read_catalogues, s
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, predict
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.model.earth_table import reference_earth
-from craton.tomography.model.splines import make_basis
+from craton.tomography.model.splines import described, make_basis
 from craton.tomography.model.target import finer_basis, make_target, projected
 from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior, with_corrections
@@ -204,8 +204,7 @@ def tell_of_model(run: RunContext, toroidal: int, spheroidal: int | None, basis:
     run.say(
         f"{toroidal} toroidal modes with T > {run.config.modes.shortest_period_s:g} s; "
         + ("" if spheroidal is None else f"{spheroidal} spheroidal; ")
-        + f"{basis.size} parameters = {basis.n_lateral} lateral knots x {basis.n_radial} radial"
-        + (" x dlnVs and dlnxi" if basis.parameters == 2 else "")
+        + f"{basis.size} parameters = {described(basis)}"
     )
     run.say(explained(run.config.prior))
     run.say(about_lengths(basis))

@@ -81,7 +81,7 @@ def needed_bytes(
 ) -> float:
     """What tables of coupled modes take on each rank."""
     types = [each for each in (problem.modes, spheroidal) if each is not None]
-    columns = problem.basis.n_radial * problem.basis.parameters
+    columns = problem.basis.columns
     return coupling_bytes(columns, [modes_within(filter_periods_s, each) for each in types])
 
 

@@ -1,7 +1,7 @@
 """The fields of a model: one for each named parameter, anywhere in the mantle.
 
-A model vector holds the parameters one after the other, each a block of the same size: dlnVs, and dlnxi where model.h5 says
-in its attribute `parameters` that there are two. Not collective; fields may be read from any thread.
+A model vector holds the parameters one after the other, a block each: dlnVs, and dlnxi where model.h5 says in its attribute
+`parameters` that there are two. Not collective; fields may be read from any thread.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from craton.runs.files import read_hdf5
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.model.earth_table import reference_earth
-from craton.tomography.model.parameters import NAMES
+from craton.tomography.model.parameters import NAMES, blocks_in
 from craton.tomography.model.reference import voigt_vs_km_s
-from craton.tomography.model.splines import basis_of, splines_of
+from craton.tomography.model.splines import basis_of, parts_of
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -40,15 +40,20 @@ SYMBOL = "dln"
 class Fields:
     """A model on its basis. Latitudes are geographic, as on maps and in catalogues; depths are below 6371 km."""
 
-    basis: ModelBasis
-    """Of one parameter: all have the same splines."""
+    bases: dict[str, ModelBasis]
+    """The splines of each parameter, in order."""
     parameters: dict[str, f64]
-    """Coefficients of each, in order."""
+    """Coefficients of each."""
     label: str
     """Which model it is, in a title's words."""
     earth: EarthModel
     """The reference from which changes are relative."""
     record: RunRecord
+
+    @property
+    def basis(self) -> ModelBasis:
+        """The splines of the first parameter, dlnVs."""
+        return next(iter(self.bases.values()))
 
     @property
     def depth_range_km(self) -> tuple[float, float]:
@@ -80,7 +85,7 @@ class Fields:
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
         radius_m = np.clip(projection.EARTH_RADIUS_M - 1e3 * depth, bottom_m, top_m)  # rounding at the ends
         places = np.stack([latitude, projection.relative_longitude(longitude, 0.0), radius_m]).reshape(3, -1)
-        values = self.basis.evaluate(self.parameters[parameter], places[0], places[1], places[2])
+        values = self.bases[parameter].evaluate(self.parameters[parameter], places[0], places[1], places[2])
         return 100.0 * values.reshape(depth.shape)
 
     def reference(self, quantity: str, depth_km: f64) -> f64 | None:
@@ -109,10 +114,8 @@ def fields_of(basis: ModelBasis, vector: f64, label: str, record: RunRecord, whe
         earth = reference_earth(record.config["earth"])
     except (KeyError, TypeError):
         raise UserError(f"{where}: names no reference Earth; allowed: the record of a run") from None
-    blocks = np.ascontiguousarray(vector).reshape(len(names), -1)
-    return Fields(
-        basis_of({**splines_of(basis), "parameters": 1}), dict(zip(names, blocks, strict=True)), label, earth, record
-    )
+    blocks = {block.name: np.ascontiguousarray(vector[block.within]) for block in blocks_in(basis)}
+    return Fields(dict(zip(names, parts_of(basis), strict=True)), blocks, label, earth, record)
 
 
 def read_fields(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from craton.errors import UserError
+from craton.tomography.model.splines import parts_of
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -55,7 +56,7 @@ NAMES = ("dlnVs", "dlnxi")
 
 def blocks_in(basis: ModelBasis) -> tuple[ParameterBlock, ...]:
     """The blocks of all the parameters of one basis."""
-    return blocks_of([(name, basis) for name in NAMES[: basis.parameters]])
+    return blocks_of(list(zip(NAMES, parts_of(basis), strict=False)))
 
 
 def only_block(basis: ModelBasis) -> ParameterBlock:

@@ -20,9 +20,9 @@ from craton.errors import UserError
 from craton.tomography.folder import RunFolder, StartRecord
 from craton.tomography.model.harmonics import read_harmonics
 from craton.tomography.model.netcdf_model import LARGEST_CHANGE, read_netcdf
-from craton.tomography.model.parameters import NAMES
+from craton.tomography.model.parameters import blocks_in
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
-from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.model.splines import lateral_matrix, parts_of
 from craton.tomography.model.target import project, sample_points
 
 if TYPE_CHECKING:
@@ -59,37 +59,37 @@ def read_start(file: Path, basis: ModelBasis, earth: EarthModel) -> tuple[f64, S
     What the file does not have of dlnxi is 0. UserError where the file cannot be read.
     """
     parts, kind = read_parts(file, earth)
-    latitude_deg, longitude_deg, radius_m = sample_points(basis)
-    found, record = np.zeros((basis.parameters, basis.n_lateral * basis.n_radial)), None
-    for row, name in enumerate(NAMES[: basis.parameters]):
+    found, record = np.zeros(basis.size), None
+    for block, ours in zip(blocks_in(basis), parts_of(basis), strict=True):
+        name = block.name
         if name not in parts:
             continue
+        latitude_deg, longitude_deg, radius_m = sample_points(ours)
         field = parts[name].sampled(latitude_deg, longitude_deg, radius_m)
         if not np.abs(field).max() <= LARGEST_CHANGE:  # nor NaN
             raise UserError(
                 f"[start] file {file}: {name} reaches {np.abs(field).max():.3g}; allowed: at most {LARGEST_CHANGE:g}"
             )
-        found[row] = project(basis, field, latitude_deg, longitude_deg, radius_m)
+        found[block.within] = project(ours, field, latitude_deg, longitude_deg, radius_m)
         if record is None:
-            splines = lateral_matrix(basis, latitude_deg, longitude_deg)
-            held = splines @ (found[row].reshape(basis.n_lateral, -1) @ basis.radial_values(radius_m).T)
+            held = SplineModel(ours, found[block.within]).sampled(latitude_deg, longitude_deg, radius_m)
             record = lost_by_splines(str(file), kind, field, field - held, radius_m)
     assert record is not None
-    return found.ravel(), record
+    return found, record
 
 
 def read_parts(file: Path, earth: EarthModel) -> tuple[dict[str, Sampled], str]:
     """The parameters of a file by name, and what kind of file it is, in words."""
     if file.suffix.lower() in (".h5", ".hdf5"):
         from craton.tomography.model.fields import pick, read_models
-        from craton.tomography.model.splines import basis_of, splines_of
 
         content, theirs = read_models(file)
         check_earth(file, earth)
         vector, label = pick(file, content, None, False)
-        one = basis_of({**splines_of(theirs), "parameters": 1})
-        blocks = np.ascontiguousarray(vector).reshape(theirs.parameters, -1)
-        parts: dict[str, Sampled] = {name: SplineModel(one, block) for name, block in zip(NAMES, blocks, strict=False)}
+        parts: dict[str, Sampled] = {
+            block.name: SplineModel(part, np.ascontiguousarray(vector[block.within]))
+            for block, part in zip(blocks_in(theirs), parts_of(theirs), strict=True)
+        }
         return parts, f"{label} of a run, {theirs.n_lateral} x {theirs.n_radial} splines"
     if file.suffix.lower() in (".nc", ".nc4", ".netcdf", ".grd"):
         grid = read_netcdf(file, earth)

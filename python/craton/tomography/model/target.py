@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton.seismology.geometry.latitudes import geocentric_deg
+from craton.tomography.model.parameters import blocks_in
 from craton.tomography.model.sphere import even_points, unit_vectors
-from craton.tomography.model.splines import lateral_matrix, splines_of
+from craton.tomography.model.splines import lateral_matrix, level_of, parts_of, together
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -87,23 +88,29 @@ def sample_points(basis: ModelBasis) -> tuple[f64, f64, f64]:
 
 def finer_basis(basis: ModelBasis) -> ModelBasis:
     """Splines half as far apart, laterally and in depth."""
-    knots_m = np.asarray(basis.radial_knots_m)
-    between_m = 0.5 * (knots_m[:-1] + knots_m[1:])
-    level = splines_of(basis)["lateral_level"] + 1
-    return _craton.ModelBasis(level, np.sort(np.concatenate([knots_m, between_m])), basis.parameters)
+
+    def finer(part: ModelBasis) -> ModelBasis:
+        knots_m = np.asarray(part.radial_knots_m)
+        between_m = 0.5 * (knots_m[:-1] + knots_m[1:])
+        return _craton.ModelBasis(level_of(part) + 1, np.sort(np.concatenate([knots_m, between_m])))
+
+    return together(*map(finer, parts_of(basis)))
 
 
 def projected(fine: ModelBasis, model: f64, basis: ModelBasis) -> f64:
     """What a basis can hold of a model on a finer one: its coefficients, parameter by parameter."""
-    latitude_deg, longitude_deg, radius_m = sample_points(basis)
-    lateral, radial = lateral_matrix(fine, latitude_deg, longitude_deg), fine.radial_values(radius_m)
-    fields = (lateral @ block @ radial.T for block in model.reshape(fine.parameters, fine.n_lateral, -1))
-    return np.concatenate([project(basis, field, latitude_deg, longitude_deg, radius_m) for field in fields])
+    found = []
+    for block, finer, coarser in zip(blocks_in(fine), parts_of(fine), parts_of(basis), strict=True):
+        latitude_deg, longitude_deg, radius_m = sample_points(coarser)
+        by_knot = model[block.within].reshape(block.lateral, -1) @ finer.radial_values(radius_m).T
+        field = np.asarray(lateral_matrix(finer, latitude_deg, longitude_deg) @ by_knot)
+        found.append(project(coarser, field, latitude_deg, longitude_deg, radius_m))
+    return np.concatenate(found)
 
 
 def make_target(basis: ModelBasis, config: TargetConfig) -> f64:
     """The target's coefficients in the basis. It is isotropic: where the model has dlnxi, that is 0."""
     latitude_deg, longitude_deg, radius_m = sample_points(basis)
     field = sampled_target(config, latitude_deg, longitude_deg, radius_m, (radius_m[0], radius_m[-1]))
-    coefficients = project(basis, field, latitude_deg, longitude_deg, radius_m)
+    coefficients = project(basis.part(0), field, latitude_deg, longitude_deg, radius_m)
     return np.concatenate([coefficients, np.zeros(basis.size - len(coefficients))])

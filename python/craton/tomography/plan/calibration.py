@@ -36,6 +36,7 @@ from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json, write_text
 from craton.tomography.config.load import Config, hessian_block, load_config
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.model.splines import level_of, parts_of, together
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Products, count_work, products_of, stacks_of
 from craton.tomography.prior.gaussian import gaussian_prior
@@ -240,17 +241,23 @@ class Trials:
     def coarser(self, divisor: int) -> ForwardProblem:
         """The forward problem with fewer radial splines, and a Hessian that is not too large to try."""
         forward, basis, config = self.geometry.forward, self.geometry.forward.basis, self.config
-        radial, level = max(4, basis.n_radial // divisor), config.basis.lateral_level
-        while level > 1:
-            unknowns = (10 * 4 ** (level - 1) + 2) * radial * basis.parameters
+        parts = parts_of(basis)
+        radial, levels = [max(4, part.n_radial // divisor) for part in parts], [level_of(part) for part in parts]
+        coarser, finest = 0, max(levels)
+        while coarser < finest - 1:
+            wanted = [max(1, level - coarser) for level in levels]
+            unknowns = sum((10 * 4 ** (level - 1) + 2) * count for level, count in zip(wanted, radial, strict=True))
             if self.element_bytes * unknowns**2 // 2 <= LARGEST_HESSIAN_BYTES:
                 break
-            level -= 1
-        if radial == basis.n_radial and level == config.basis.lateral_level:
+            coarser += 1
+        if not coarser and radial == [part.n_radial for part in parts]:
             return forward
-        knots = np.asarray(basis.radial_knots_m)
-        knots = np.interp(np.linspace(0, len(knots) - 1, radial), np.arange(len(knots)), knots)
-        fewer = _craton.ModelBasis(level, np.ascontiguousarray(knots), basis.parameters)
+        fewer = together(
+            *(
+                _craton.ModelBasis(max(1, level - coarser), fewer_knots(part, count))
+                for part, level, count in zip(parts, levels, radial, strict=True)
+            )
+        )
         return forward.of_theory(config.theory.of_panels, fewer)
 
     def group(
@@ -369,6 +376,13 @@ class Trials:
         large_s = self.together_s(save)
         on_root(self.comm, large.unlink)
         return 4e-9 * math.prod(matrix.packed.shape) / large_s, small_s
+
+
+def fewer_knots(basis: _craton.ModelBasis, count: int) -> f64:
+    """So many radii in m, between the same ends and spread in the same way."""
+    knots_m = np.asarray(basis.radial_knots_m)
+    at = np.linspace(0, len(knots_m) - 1, count)
+    return np.ascontiguousarray(np.interp(at, np.arange(len(knots_m)), knots_m))
 
 
 def timed_write(path: Path) -> float:

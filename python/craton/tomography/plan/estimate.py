@@ -242,7 +242,8 @@ class Estimate:
     @property
     def prior_bytes(self) -> float:
         """The inverse of the prior's lateral part, on each node: whole, or the node's share of a triangle."""
-        whole = 8.0 * self.work.lateral**2 if self.work.prior_kind == "gaussian" else 0.0
+        squares = self.work.lateral**2 + self.work.xi_lateral**2
+        whole = 8.0 * squares if self.work.prior_kind == "gaussian" else 0.0
         return 0.5 * whole / self.nodes if self.work.prior_dealt else whole
 
     @property
@@ -289,7 +290,7 @@ class Estimate:
         """What a rank needs for a phase only."""
         work, traces = self.work, 8.0 * self.work.samples
         if name == "prior":  # dealt, some elements at a time
-            own = 4.0 * work.lateral**2 / self.ranks
+            own = 4.0 * max(work.lateral, work.xi_lateral) ** 2 / self.ranks
             return 4.0 * min(CHUNK_BYTES, own) if work.prior_dealt else 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes

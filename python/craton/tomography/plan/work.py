@@ -55,8 +55,13 @@ class Work:
     modes_used: int
     """Those within the filter."""
     lateral: int
+    """Knots of dlnVs."""
     radial: int
+    xi_lateral: int
+    """Knots of dlnxi where they are others; 0 else."""
     parameters: int
+    structure: int
+    """Coefficients of all parameters."""
     block: int
     element_bytes: int
     solve_bytes: int
@@ -113,7 +118,7 @@ class Work:
     @property
     def unknowns(self) -> int:
         """Parameters of the model."""
-        return self.lateral * self.radial * self.parameters + self.corrections
+        return self.structure + self.corrections
 
     @property
     def sample_modes(self) -> float:
@@ -186,9 +191,8 @@ def products_of(
     corrections: int = 0,
 ) -> Products:
     """The updates of some paths. rows: those of each path's panel that are multiplied. corrections: that a path touches."""
-    basis = forward.basis
-    columns = basis.n_radial * basis.parameters
-    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns + corrections
+    columns = forward.basis.columns
+    n = np.array([paths[i].touched for i in range(len(paths))], float) + corrections
     columns += corrections
     k, stack = table.samples.astype(float), stacks_of(table)
     first = np.unique(stack, return_index=True)[1]
@@ -244,8 +248,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     clock = time.perf_counter()
     paths = counted.path_set(forward)
     spent_s["paths"] = (time.perf_counter() - clock) * len(table) / len(counted)
-    columns, types = basis.n_radial * basis.parameters, [each for each in (modes, spheroidal) if each is not None]
-    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
+    columns, types = basis.columns, [each for each in (modes, spheroidal) if each is not None]
+    n = np.array([paths[i].touched for i in range(len(paths))], float)
     scale, coupled = len(table) / len(counted), config.theory.of_panels != "pava"
     settings = config.inversion
     element_bytes = 4 if settings.precision == "float32" else 8
@@ -266,7 +270,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         modes_used=modes_within(config.data.filter_periods_s, modes),
         lateral=basis.n_lateral,
         radial=basis.n_radial,
+        xi_lateral=0 if basis.same_splines else basis.part(1).n_lateral,
         parameters=basis.parameters,
+        structure=basis.size,
         block=hessian_block(settings.block, basis.size + corrections.size),
         element_bytes=element_bytes,
         solve_bytes=8 if "float64" in (settings.solve_precision, settings.precision * settings.in_place) else 4,

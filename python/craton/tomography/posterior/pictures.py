@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
 from craton.runs.words import place_text
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.model.knots import knot_depths_km
+from craton.tomography.model.parameters import blocks_in
 from craton.tomography.model.pictures import CENTRE_DEG, DEPTHS_KM, field_at, models_figure
 from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.model.splines import parts_of
 from craton.tomography.posterior.analysis import correlation_of
 from craton.tomography.posterior.criteria import Choice, StrengthSummary
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary
@@ -53,17 +55,17 @@ def between_knots(basis: ModelBasis, values: f64, centre_deg: float = CENTRE_DEG
 
 @drawing
 def deviation_figure(
-    basis: ModelBasis, name: str, number: int, arrays: dict[str, Any], centre_deg: float = CENTRE_DEG
+    basis: ModelBasis, name: str, first: int, arrays: dict[str, Any], centre_deg: float = CENTRE_DEG
 ) -> Figure:
     """Standard deviation of a parameter at the knots, as a part of what it was before the data, and the resolution's diagonal.
 
-    number: of the parameter in the model. arrays: of posterior.h5. Maps of deviations have a scale each: from depth to depth they
-    differ by far. The others share theirs in a column.
+    basis: of the parameter alone. first: of its coefficients in the model. arrays: of posterior.h5. Maps of deviations have a
+    scale each: from depth to depth they differ by far. The others share theirs in a column.
     """
     knots, depths = shown_knots(basis), knot_depths_km(basis)
     deviation = arrays[f"{name}/deviation"]
     part = deviation / arrays[f"{name}/prior_deviation"]
-    resolution = arrays["resolution_diagonal"].reshape(-1, *deviation.shape)[number]
+    resolution = arrays["resolution_diagonal"][first : first + deviation.size].reshape(deviation.shape)
     most = float(np.ceil(10.0 * np.quantile(part[:, knots], 0.995)) / 10.0)
     columns = (
         (100.0 * deviation, f"σ of {name}, %", "cividis", None),
@@ -96,7 +98,7 @@ def point_figure(
     place, knot, depths_km = point.place, point.knot, knot_depths_km(basis)
     after, before, image, weights = (np.ascontiguousarray(arrays[f"points/{number}/{name}"]) for name in POINT_ARRAYS)
     after, before = after / point.deviation, before / point.prior_deviation
-    weights = weights.reshape(-1, basis.n_lateral, basis.n_radial)[0]
+    weights = weights[: basis.n_lateral * basis.n_radial].reshape(basis.n_lateral, -1)  # of dlnVs
     layer = int(np.argmin(np.abs(depths_km - place.depth_km)))
     figure = new_figure(13.0, 5.6)
     (first, second, third), below = figure.subplots(2, 3)
@@ -161,19 +163,25 @@ def trade_off_figure(correlation: f64, labels: list[str], place: Place) -> Figur
 
 
 def all_pictures(
-    basis: ModelBasis, names: Sequence[str], summary: PosteriorSummary, arrays: dict[str, Any], samples: f64
+    basis: ModelBasis, summary: PosteriorSummary, arrays: dict[str, Any], samples: f64
 ) -> Iterator[tuple[str, Figure]]:
     """File name and figure of each picture of a posterior.
 
-    names: of the parameters. arrays: of posterior.h5. samples: a few, shape (draws, parameters).
+    arrays: of posterior.h5. samples: a few, shape (draws, parameters).
     """
-    for number, name in enumerate(names):
-        yield f"deviation-{name}.png" if number else "deviation.png", deviation_figure(basis, name, number, arrays)
+    blocks, parts = blocks_in(basis), parts_of(basis)
+    for block, part in zip(blocks, parts, strict=True):
+        file = f"deviation-{block.name}.png" if block.offset else "deviation.png"
+        yield file, deviation_figure(part, block.name, block.offset, arrays)
     mean = arrays["mean"]
     if len(samples):
         shown = [("mean", mean), *((f"sample {k}", model) for k, model in enumerate(samples))]
         yield "samples.png", models_figure(basis, shown, SAMPLES_DEPTHS_KM)
-    labels = [f"{name}, {depth:.0f} km" for name in names for depth in knot_depths_km(basis)]
+    labels = [
+        f"{block.name}, {depth:.0f} km"
+        for block, part in zip(blocks, parts, strict=True)
+        for depth in knot_depths_km(part)
+    ]
     for number, point in enumerate(summary.points):
         yield f"point-{number}.png", point_figure(basis, point, number, arrays)
         if (covariance := arrays.get(f"points/{number}/trade_off")) is not None:

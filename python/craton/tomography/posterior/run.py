@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from craton import World, linalg
+from craton._craton import ModelBasis
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import check_room, read_hdf5, replaced, write_hdf5, write_json
@@ -21,7 +22,8 @@ from craton.runs.progress import make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.inversion.say import say
 from craton.tomography.model.knots import field_at_knots, knot_depths_km, rms
-from craton.tomography.model.splines import splines_of
+from craton.tomography.model.parameters import blocks_in
+from craton.tomography.model.splines import parts_of, splines_of
 from craton.tomography.posterior.analysis import Posterior, column_rows, field_rows, knot_rows, trade_off
 from craton.tomography.posterior.findings import PointFindings, PosteriorFolder, PosteriorSummary, ShuttleFindings
 from craton.tomography.posterior.questions import (
@@ -243,9 +245,8 @@ class Asking:
     def write(self, summary: PosteriorSummary, pictures: bool) -> None:
         """Everything but the samples, on rank 0."""
         basis, folder = self.problem.basis, self.folder
-        knots = {"latitude_deg": np.asarray(basis.latitude_deg), "longitude_deg": np.asarray(basis.longitude_deg)}
         with replaced(folder.arrays) as aside:
-            write_hdf5(aside, {**self.arrays, **knots, **splines_of(basis)})
+            write_hdf5(aside, {**self.arrays, **knots_of(basis), **splines_of(basis)})
         write_json(folder.summary, asdict(summary))
         self.remove_earlier_results()
         if not pictures:
@@ -253,8 +254,7 @@ class Asking:
         from craton.pages.figures import png
         from craton.tomography.posterior.pictures import all_pictures  # only the rank that draws loads matplotlib
 
-        names = [block.name for block, _ in self.problem.parameters]
-        for name, figure in all_pictures(basis, names, summary, self.arrays, self.few_samples):
+        for name, figure in all_pictures(basis, summary, self.arrays, self.few_samples):
             with replaced(folder.path / name) as aside:
                 aside.write_bytes(png(figure))
 
@@ -263,6 +263,17 @@ class Asking:
         for file in self.folder.results:
             if file.suffix == ".png" or (file == self.folder.samples and not self.questions.samples):
                 file.unlink()
+
+
+def knots_of(basis: ModelBasis) -> dict[str, f64]:
+    """Geocentric places of the lateral knots, in degrees: of dlnVs, and of dlnxi where they are others."""
+    found: dict[str, f64] = {}
+    for block, part in zip(blocks_in(basis), parts_of(basis), strict=True):
+        if not block.offset or not basis.same_splines:
+            within = f"{block.name}/" if block.offset else ""
+            found |= {f"{within}latitude_deg": np.asarray(part.latitude_deg)}
+            found |= {f"{within}longitude_deg": np.asarray(part.longitude_deg)}
+    return found
 
 
 def show(console: Console | None, summary: PosteriorSummary, folder: PosteriorFolder) -> None:

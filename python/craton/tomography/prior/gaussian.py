@@ -35,6 +35,7 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import Profile, at_depth
 from craton.tomography.model.parameters import NAMES, ParameterBlock, blocks_of
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
+from craton.tomography.model.splines import parts_of
 from craton.tomography.prior.distributed import DistributedLateral, DistributedSeparable
 from craton.tomography.prior.lateral import LateralCovariance
 from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
@@ -81,13 +82,13 @@ Dealing = Callable[[ModelBasis, float, float], DistributedLateral]
 def gaussian_prior(
     basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone, deal: Dealing | None = None
 ) -> Prior:
-    """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths.
+    """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for strengths and knots.
 
     share: how ranks come by the lateral matrices, the large ones; collective where that is. deal: deals the lateral matrix over the
     ranks instead, where one correlation length serves all depths.
     """
-    strengths = zip(NAMES[: basis.parameters], (config.strength, config.xi_strength), strict=False)
-    parameters = [(name, basis, replace(config, strength=strength)) for name, strength in strengths]
+    strengths = zip(NAMES, parts_of(basis), (config.strength, config.xi_strength), strict=False)
+    parameters = [(name, part, replace(config, strength=strength)) for name, part, strength in strengths]
     return gaussian_priors(parameters, share, deal)
 
 

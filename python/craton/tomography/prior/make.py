@@ -15,6 +15,7 @@ from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock
+from craton.tomography.model.splines import parts_of
 from craton.tomography.prior.distributed import DistributedLateral, distributed_lateral
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.matern import MaternPrior
@@ -62,11 +63,14 @@ def gaussian_of(basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.
     if not is_dealt(basis.n_lateral, alone):
         return gaussian_prior(basis, config, made_once_per_node(world, comm))
 
-    @functools.cache  # the parameters of a model have the same knots
-    def dealt(correlation_km: float, nugget: float) -> DistributedLateral:
-        return distributed_lateral(basis, correlation_km, nugget, world, comm)
+    parts = {part.n_lateral: part for part in parts_of(basis)}
 
-    return gaussian_prior(basis, config, made_once_per_node(world, comm), lambda _basis, *which: dealt(*which))
+    @functools.cache  # parameters mostly have the same knots
+    def dealt(knots: int, correlation_km: float, nugget: float) -> DistributedLateral:
+        return distributed_lateral(parts[knots], correlation_km, nugget, world, comm)
+
+    share = made_once_per_node(world, comm)
+    return gaussian_prior(basis, config, share, lambda part, *which: dealt(part.n_lateral, *which))
 
 
 def is_dealt(lateral: int, alone: bool) -> bool:

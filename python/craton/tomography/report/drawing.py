@@ -244,7 +244,7 @@ def section_picture(fields: Fields, arc: Arc, values: dict[str, f64]) -> Figure:
     centre = float(arc.longitude_deg[len(arc.longitude_deg) // 2])
     latitude, longitude = np.array(arc.places(0, -1)).T
     for (place, locator), (name, field) in zip(places, values.items(), strict=True):
-        mesh = arc.draw(place, fields.basis, fields.parameters[name], colour_limit(field))
+        mesh = arc.draw(place, fields.bases[name], fields.parameters[name], colour_limit(field))
         place.set_title(name)
         percent_bar(figure, mesh, place, name)
         arc.locate(locator, centre)

@@ -15,6 +15,7 @@ from craton.runs.words import counted
 from craton.tomography.data.corrections import KINDS
 from craton.tomography.data.noise import QUIETEST_TRACE
 from craton.tomography.folder import RunFolder
+from craton.tomography.model.splines import described
 from craton.tomography.report.corrections import corrections_section
 from craton.tomography.report.coverage import coverage_section
 from craton.tomography.report.fits import fits_section
@@ -142,9 +143,7 @@ def key_numbers(results: Results) -> Numbers:
     if record.correlation:
         found.append((f"{record.correlation.overall:.3f}", "correlation with the input, upper half of coverage"))
     found.append((f"{record.paths}", f"paths: {record.events} earthquakes, {record.stations} stations"))
-    fields = " × dlnVs and dlnxi" if results.basis.parameters == 2 else ""
-    knots = f"parameters: {record.lateral_knots} knots × {record.radial_knots} radial{fields}"
-    found.append((f"{results.basis.size}", knots))
+    found.append((f"{results.basis.size}", f"parameters: {described(results.basis).replace(' x ', ' × ')}"))
     assemble_s = sum(entry.assemble_s for entry in record.iterations)
     crew = f"{counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}"
     return Numbers([*found, (f"{assemble_s:.1f} s", f"assembling Hessians on {crew}")])

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import pathlib
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from craton.errors import UserError
 from craton.pages.page import Block, Code, Picture, Section, Text
 from craton.runs.files import read_hdf5
 from craton.tomography.config.prior import prior_from_dict
 from craton.tomography.model.knots import knot_depths_km
+from craton.tomography.model.parameters import blocks_in
+from craton.tomography.model.splines import parts_of
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary, posterior_folder
 from craton.tomography.posterior.pictures import POINT_ARRAYS, deviation_figure, point_figure, shown_knots
 from craton.tomography.prior.words import explained
 from craton.tomography.results import Results
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
 
 MOST_PLACES = 3
 SAME_MISFIT = 1e-3
@@ -108,17 +113,21 @@ def words(results: Results, summary: PosteriorSummary) -> Text:
 
 def deviation_pictures(results: Results, arrays: dict[str, Any]) -> list[Block]:
     """A figure for each parameter."""
-    basis, centre_deg = results.fields.basis, results.centre_deg
-    depths_km = ", ".join(f"{depth:.0f}" for depth in knot_depths_km(basis)[shown_knots(basis)])
+    parameters = zip(blocks_in(results.basis), parts_of(results.basis), strict=True)
     return [
         Picture(
-            deviation_figure(basis, name, number, arrays, centre_deg),
-            f"At the knots nearest to {depths_km} km. Left: standard deviation σ of {name} after the data, each depth on a scale "
-            "of its own. Middle: the part of the prior's σ that is left, 1 where the data say nothing. Right: diagonal of the "
-            "resolution, how much of a true coefficient is found again, from 0 (the prior's guess) to 1.",
+            deviation_figure(part, block.name, block.offset, arrays, results.centre_deg),
+            f"At the knots nearest to {depths_of(part)} km. Left: standard deviation σ of {block.name} after the data, each "
+            "depth on a scale of its own. Middle: the part of the prior's σ that is left, 1 where the data say nothing. Right: "
+            "diagonal of the resolution, how much of a true coefficient is found again, from 0 (the prior's guess) to 1.",
         )
-        for number, name in enumerate(results.fields.parameters)
+        for block, part in parameters
     ]
+
+
+def depths_of(basis: ModelBasis) -> str:
+    """Of the knots that are drawn."""
+    return ", ".join(f"{depth:.0f}" for depth in knot_depths_km(basis)[shown_knots(basis)])
 
 
 def point_pictures(results: Results, summary: PosteriorSummary, arrays: dict[str, Any]) -> list[Block]:

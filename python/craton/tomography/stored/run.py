@@ -32,7 +32,7 @@ from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.inversion.persistence import check_same_earth
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
-from craton.tomography.model.splines import basis_of
+from craton.tomography.model.splines import basis_of, parts_of
 from craton.tomography.stored.marginal import without_corrections
 from craton.tomography.theory.crust import crust_effects, earth_name, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
@@ -76,7 +76,7 @@ class LinearisedProblem:
     @property
     def parameters(self) -> list[tuple[ParameterBlock, ModelBasis]]:
         """What the model is made up of, and the splines of each."""
-        return [(block, self.basis) for block in blocks_in(self.basis)]
+        return list(zip(blocks_in(self.basis), parts_of(self.basis), strict=True))
 
     def system(self, dtype: str = "float64") -> SymmetricMatrix:
         """Collective: a copy of the Hessian, to be overwritten."""
