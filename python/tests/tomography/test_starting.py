@@ -362,9 +362,7 @@ def test_settings_that_cannot_be(first_run):
 
 
 def test_splines_finer_than_the_finest(first_run):
-    with pytest.raises(
-        UserError, match=r"\[target\] finer = true with \[basis\] of level 8; allowed: at most 7"
-    ):
+    with pytest.raises(UserError, match=r"\[target\] finer = true with \[basis\] of level 8; allowed: at most 7"):
         first_run.replaced("basis", lateral_level=8).replaced("target", finer=True)
 
 

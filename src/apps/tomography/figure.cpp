@@ -82,6 +82,21 @@ earth_model stretched(const earth_model& earth, double s) {
     return earth_model::from_layers(fmt::format("{}, stretched by {:g}", earth.name(), s), std::move(pieces));
 }
 
+stretch_along stretch_along::of(const great_circle_arc& arc) {
+    // -2/3 P_2(z) = 1/3 - z^2, z = a cos psi + b sin psi
+    const double a = arc.at(0).z;
+    const double b = arc.at(0.5 * std::numbers::pi).z;
+    return {1.0 / 3 - 0.5 * (a * a + b * b), -0.5 * (a * a - b * b), -a * b};
+}
+
+double stretch_along::at(double psi) const { return mean + cosine * std::cos(2 * psi) + sine * std::sin(2 * psi); }
+
+double stretch_along::average(double begin, double end) const {
+    const double even = cosine * (std::sin(2 * end) - std::sin(2 * begin));
+    const double odd = sine * (std::cos(2 * begin) - std::cos(2 * end));
+    return mean + (even + odd) / (2 * (end - begin));
+}
+
 std::vector<double> coriolis_parameters(const spheroidal_catalogue& modes) {
     const radial_mesh& mesh = modes.mesh();
     const std::size_t count = static_cast<std::size_t>(mesh.order()) + 3;

@@ -223,22 +223,25 @@ void forward_problem::prepare(const path& path, std::span<const double> model, s
     const mode_family& family = family_of(path);
     family.excite(path, work.excited);
     average_along(path, *basis_, model, work.profile);
-    shift(path, family, work, work.omega);
+    shift(path, family, work.excited.relative, work, work.omega);
 }
 
-void forward_problem::shift(const path& path, const mode_family& family, const scratch& work, std::vector<double>& omega) const {
+void forward_problem::shift(const path& path, const mode_family& family, std::span<const double> relative, const scratch& work,
+                            std::vector<double>& omega) const {
     const std::size_t columns = columns_of(*basis_);
     omega.resize(family.size());
     for (std::size_t k = 0; k < family.size(); ++k) {
         double shift = 0;
         for (std::size_t i = 0; i < columns; ++i) shift += family.kernels()[k * columns + i] * work.profile[i];
-        omega[k] = family.omega_rad_s()[k] + family.figure_shift(k, path) + (shifts_frequencies(kind_) ? shift : 0);
+        const double by_rays = relative.empty() ? 0 : relative[k] * family.omega_rad_s()[k];
+        const double of_figure = family.figure_shift(k, path) + by_rays;
+        omega[k] = family.omega_rad_s()[k] + of_figure + (shifts_frequencies(kind_) ? shift : 0);
     }
 }
 
 void forward_problem::prepare_beside(const path& path, const mode_family& family, scratch& work) const {
     family.excite(path, work.excited_beside);
-    shift(path, family, work, work.omega_beside);
+    shift(path, family, work.excited_beside.relative, work, work.omega_beside);
 }
 
 void forward_problem::add_beside(const path& path, scratch& work, std::span<double> g) const {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 constexpr std::size_t most_functions = 16;
+constexpr std::int64_t least_overtone = 2; // that is thought of as rays
 
 /// Radiation of a moment tensor toward an azimuth, by azimuthal order (mode_scalars.hpp).
 struct radiation {
@@ -284,6 +286,14 @@ mode_family::mode_family(std::shared_ptr<const mode_catalogue> modes, const mode
         vertical_.push_back(0);
         horizontal_.push_back(toroidal_->eigenvector(index_[k]).back() / std::sqrt(k_squared(l_[k])));
     }
+    if (!figure_.stretch.empty()) {
+        // Fewer half waves between the surface and its lowest point make no ray.
+        std::vector<double> parameters(size(), std::numeric_limits<double>::infinity());
+        for (std::size_t k = 0; k < size(); ++k) {
+            if (n_[k] >= least_overtone) parameters[k] = (static_cast<double>(l_[k]) + 0.5) / omega_[k];
+        }
+        rays_ = std::make_shared<const shear_rays>(*earth_, std::move(parameters));
+    }
     tabulate(basis, kind);
 }
 
@@ -341,6 +351,21 @@ template <class Visit> void mode_family::visit_source(double radius_m, Visit vis
     }
 }
 
+/// W = C cos a and dW/dr = w q C sin a of waves with exp(+-i a), q their vertical slowness: a becomes a - w by_s.
+mode_family::at_source mode_family::delayed(const at_source& seen, std::size_t mode, double radius_m, double by_s) const {
+    constexpr double least_slowness_s_m = 2e-5; // where the ray is nearly level, the two are one
+    const double q = omega_[mode] * rays_->vertical_slowness(mode, radius_m);
+    if (q < omega_[mode] * least_slowness_s_m) return seen;
+    const double c = std::cos(omega_[mode] * by_s);
+    const double s = std::sin(omega_[mode] * by_s);
+    const double w = seen.strain_2 * radius_m;
+    const double slope = seen.strain_1 + seen.strain_2;
+    at_source out = seen;
+    out.strain_2 = (c * w + s * slope / q) / radius_m;
+    out.strain_1 = c * slope - s * q * w - out.strain_2;
+    return out;
+}
+
 void mode_family::excite(const path& path, excitation& out) const {
     const component measured = path.request().measured;
     const double delta = path.distance_rad();
@@ -368,7 +393,16 @@ void mode_family::excite(const path& path, excitation& out) const {
     // The source's depth counts from 6371 km; above the model's solid surface (an ocean) it is moved onto it.
     const double radius =
         std::clamp(earth_radius_m - path.source().depth_m, earth_->cmb_radius_m(), earth_->solid_surface_radius_m());
-    visit_source(radius, [&](std::size_t k, const at_source& at) {
+    const bool by_rays = rays_ != nullptr && path.request().along != orbit::major;
+    out.relative.resize(by_rays ? size() : 0);
+    const stretch_along stretch = by_rays ? stretch_along::of(path.arc()) : stretch_along{};
+    visit_source(radius, [&](std::size_t k, const at_source& in_sphere) {
+        at_source at = in_sphere;
+        if (by_rays) {
+            const shear_rays::effect found = rays_->along(k, stretch, delta, radius);
+            out.relative[k] = found.relative;
+            at = delayed(in_sphere, k, radius, found.later_s);
+        }
         const auto l = static_cast<std::size_t>(l_[k]);
         const double moment_rate = triangle_gain(omega_[k], half_duration_s);
         // A step of the moment moves the receiver by 1 - cos: the oscillation's sign is minus the static offset's.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "shear_rays.hpp"
+
 #include <craton/apps/tomography/forward_problem.hpp>
 #include <craton/apps/tomography/mode_coupling.hpp>
 #include <craton/apps/tomography/mode_scalars.hpp>
@@ -54,6 +56,7 @@ class mode_family {
 
     /// What one source and one receiver make of each mode.
     struct excitation {
+        std::vector<double> relative;   ///< d ln w that rays in an elliptical Earth have beyond the path's average; empty: none
         std::vector<double> amplitude;  ///< A_k q_k: metres at the receiver
         std::vector<double> q, q_slope; ///< filter and moment rate over w^2, and d / d(w^2) of it
         std::vector<std::complex<double>> source,
@@ -103,6 +106,9 @@ class mode_family {
     void tabulate(const model_basis& basis, theory kind);
     template <class Visit> void visit_source(double radius_m, Visit visit) const;
 
+    /// The source's strain as waves have it that leave it later downward, and earlier upward.
+    [[nodiscard]] at_source delayed(const at_source& seen, std::size_t mode, double radius_m, double by_s) const;
+
     mode_type type_;
     const earth_model* earth_;
     std::shared_ptr<const mode_catalogue> toroidal_;
@@ -116,6 +122,7 @@ class mode_family {
     std::vector<double> vertical_, horizontal_;  // U and V / k, or W / k, at the solid surface
     std::vector<double> kernels_;
     std::shared_ptr<const mode_coupling> coupling_;
+    std::shared_ptr<const shear_rays> rays_; // of toroidal modes in an elliptical Earth
     double bend_ = 0;
     std::int64_t l_max_ = 0;
 };

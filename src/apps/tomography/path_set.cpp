@@ -1,5 +1,6 @@
 #include <craton/apps/tomography/path_set.hpp>
 
+#include <craton/apps/tomography/figure.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
@@ -105,15 +106,6 @@ sparse_weights weights_along(const lateral_splines& splines, const path& p, orbi
     return out;
 }
 
-/// Of -2/3 P_2(z) = 1/3 - z^2, with z = a cos + b sin along the arc.
-double mean_stretch(const great_circle_arc& arc, double begin, double end) {
-    const double a = arc.at(0).z;
-    const double b = arc.at(0.5 * std::numbers::pi).z;
-    const double sine = std::sin(end) * std::sin(end) - std::sin(begin) * std::sin(begin);
-    const double turn = 0.25 * (a * a - b * b) * (std::sin(2 * end) - std::sin(2 * begin)) + a * b * sine;
-    return 1.0 / 3 - 0.5 * (a * a + b * b) - turn / (end - begin);
-}
-
 } // namespace
 
 path path::delayed(double by_s) const {
@@ -204,7 +196,7 @@ path::path(const path_request& request, const event& source, const unit_vector& 
     lateral_ = weights_along(basis.lateral(), *this, request.along);
     if (!same_splines_) lateral_beside_ = weights_along(basis.lateral(1), *this, request.along);
     const bool long_way = request.along == orbit::major;
-    stretch_ = long_way ? mean_stretch(*arc_, begin_rad(), end_rad()) : mean_stretch(*arc_, 0, distance_rad_);
+    stretch_ = stretch_along::of(*arc_).average(begin_rad(), long_way ? end_rad() : distance_rad_);
     eastward_ = long_way ? -arc_->left().z : arc_->left().z;
 }
 

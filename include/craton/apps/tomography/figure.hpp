@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/apps/tomography/earth_model.hpp>
+#include <craton/apps/tomography/kernels/great_circle.hpp>
 #include <craton/apps/tomography/spheroidal_catalogue.hpp>
 
 #include <vector>
@@ -27,6 +28,15 @@ class hydrostatic_figure {
 /// Earth is that of s = -2/3 P_2(cos theta). The local frequencies of modes (Jordan 1978, Woodhouse & Dziewonski 1984) are those of
 /// this Earth, at the same degree.
 [[nodiscard]] earth_model stretched(const earth_model& earth, double s);
+
+/// s along a great circle, psi from the start of an arc: mean + cosine cos 2 psi + sine sin 2 psi.
+struct stretch_along {
+    double mean = 0, cosine = 0, sine = 0;
+
+    [[nodiscard]] static stretch_along of(const great_circle_arc& arc);
+    [[nodiscard]] double at(double psi) const;
+    [[nodiscard]] double average(double begin, double end) const;
+};
 
 /// What the Coriolis force does to a mode: a wave that goes round the Earth towards the east, about an axis at the angle T from the
 /// Earth's, has a frequency smaller by (l + 1/2) cos T chi W (Dahlen & Tromp 1998, eq. 14.34 and its asymptotic form).

@@ -30,9 +30,11 @@ enum class theory {
 
 /// What the Earth's figure, rotation and crust do to the frequencies of a catalogue's modes, in rad/s; empty: nothing.
 struct figure_rates {
-    std::vector<double> stretch; ///< for path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp)
-    std::vector<double> turn;    ///< for path::eastward() = 1: a wave that goes round along the equator to the east
-    std::vector<double> crust;   ///< modes x as many as path::crust() has: what each of some crusts does
+    /// For path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp). Toroidal modes with n >= 2 then also have what
+    /// rays see of it beyond the path's average: the parts of the path where they are deep, and surfaces that dip.
+    std::vector<double> stretch;
+    std::vector<double> turn;  ///< for path::eastward() = 1: a wave that goes round along the equator to the east
+    std::vector<double> crust; ///< modes x as many as path::crust() has: what each of some crusts does
 };
 /// Of both types.
 struct figure_effects {
@@ -148,7 +150,9 @@ class forward_problem {
     void prepare(const path& path, std::span<const double> model, scratch& work) const;
     /// The same of another family, whose modes do not couple. Columns of the path's average of the model are in `work`.
     void prepare_beside(const path& path, const mode_family& family, scratch& work) const;
-    void shift(const path& path, const mode_family& family, const scratch& work, std::vector<double>& omega) const;
+    /// relative: what rays add to the frequencies; empty: nothing.
+    void shift(const path& path, const mode_family& family, std::span<const double> relative, const scratch& work,
+               std::vector<double>& omega) const;
     /// g += what the other type of modes adds.
     void add_beside(const path& path, scratch& work, std::span<double> g) const;
     /// g and T(t, i), the latter into the scratch.

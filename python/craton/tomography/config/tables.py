@@ -140,7 +140,9 @@ class BasisConfig:
     radial_depths_km: tuple[float, ...] = setting(
         (), knot_depths, f"km; knot depths from 0 to {CMB_DEPTH_KM:g} instead of even ones; [] uses `radial`"
     )
-    xi: bool = setting(False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi, which doubles the unknowns")
+    xi: bool = setting(
+        False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi, which doubles the unknowns"
+    )
     xi_level: int = setting(0, integer(0, 8), "lateral level of dlnxi, usually coarser; 0: that of dlnVs")
     xi_depths_km: tuple[float, ...] = setting((), knot_depths, "km; knot depths of dlnxi; []: those of dlnVs")
 
