@@ -51,12 +51,16 @@ class IterationRecord:
     """In which precision equation 2 was solved, in words."""
     period_s: float = 0.0
     """The iteration fitted periods beyond this one; 0: all. Misfits are of all, and of all windows."""
+    misfit: str = "waveform"
+    """What of a window it compared; chi_data is of waveforms all the same."""
     left_out: int = 0
     """Windows whose cycles were skipped, and which this iteration did not fit."""
     chi_fitted: float | None = None
     """chi_data of the periods and windows that the next iteration fits, as its hessian.h5 has it; None where there is none."""
     fall: float = 1.0
     """By which fraction the iteration lowered equation 1, of the periods and windows that it fitted."""
+    fitted: float | None = None
+    """2 chi/N of these at its model; None for the starting model."""
 
     @property
     def chi(self) -> float:

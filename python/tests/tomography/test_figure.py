@@ -150,7 +150,7 @@ S_LATER_S = {
     6e5: (1.276, -0.104, -0.422, -0.584, -0.425),
     15e3: (1.450, -0.454, -0.211, -0.589, -0.798),
 }
-"""What EllipticiPy 1.0.1 (Russell et al. 2022) has for S along PATHS, by the earthquake's depth in m: PREM, as the mode sum's Earth."""
+"""Of S along PATHS in PREM, by the earthquake's depth in m, from EllipticiPy 1.0.1 (Russell et al. 2022)."""
 
 
 def test_body_waves_see_their_own_depths(earth, settings, capsys):

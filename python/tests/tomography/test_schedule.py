@@ -70,11 +70,15 @@ def test_a_hessian_says_what_it_is_of(tmp_path):
     write_hdf5(file, data.emphasis.stored())
     assert stored_emphasis(file) == Emphasis()
     data.emphasis.period_s, data.emphasis.left_out = 250.0, np.arange(len(data.paths)) % 3 == 0
+    data.emphasis.misfit, data.emphasis.furthest_s = "arrival_time", 120.0
     write_hdf5(file, data.emphasis.stored())
-    found = stored_emphasis(file)
-    assert found.period_s == 250.0 and found.left_out.tolist() == data.emphasis.left_out.tolist()
-    keep = np.arange(len(data.paths)) < 5
+    found, keep = stored_emphasis(file), np.arange(len(data.paths)) < 5
+    assert (found.period_s, found.misfit, found.furthest_s) == (250.0, "arrival_time", 120.0)
+    assert data.where(keep).emphasis.misfit == "arrival_time"
+    assert found.left_out.tolist() == data.emphasis.left_out.tolist()
     assert data.where(keep).emphasis.left_out.tolist() == [True, False, False, True, False]
+    assert data.counted_samples == int(np.sum(~found.left_out))  # arrival times
+    data.emphasis.misfit = "waveform"
     assert data.counted_samples == int(data.paths.samples[~found.left_out].sum())
 
 
@@ -117,7 +121,8 @@ def test_only_who_skips_cycles_begins_with_long_periods():
     late[5] = waves(110.0)[5]
     period_s, why = order.first(late.ravel())
     assert period_s == order.first_periods_s[0]
-    assert "skips cycles in 1 window of 48" in why and "beyond 316 s" in why
+    assert "skips cycles in 1 window of 48" in why and "the first iterations fit arrival times beyond 316 s" in why
+    assert "fit periods beyond 316 s" in schedule(first_misfit="waveform")[0].first(late.ravel())[1]
     assert schedule(long_periods_first=False)[0].first(late.ravel()) == (0.0, "")
     assert schedule(first_periods_s=(300.0, 120.0))[0].first(late.ravel())[0] == 300.0
 
@@ -126,15 +131,18 @@ def test_periods_follow_each_other():
     order, _ = schedule(first_periods_s=(300.0, 200.0))
     assert [order.after(period_s) for period_s in (300.0, 200.0)] == [200.0, 0.0]
 
-    def done(*falls, period_s=300.0):
+    def done(*falls, period_s=300.0, **more):
         start = IterationRecord(0, 1.0, 0.0, 0.0, 0.0)
-        return [start, *(replace(start, iteration=1, fall=fall, period_s=period_s) for fall in falls)]
+        return [start, *(replace(start, iteration=1, fall=fall, period_s=period_s, **more) for fall in falls)]
 
     assert not order.is_done_with(300.0, done())
     assert not order.is_done_with(300.0, done(0.5))
     assert order.is_done_with(300.0, done(0.5, 0.05))
     assert order.is_done_with(300.0, done(*[0.5] * MOST_ITERATIONS))
     assert not order.is_done_with(200.0, done(0.5, 0.05))  # iterations of other periods
+    assert order.is_done_with(300.0, done(0.5, misfit="arrival_time", fitted=0.9))  # times fit
+    assert not order.is_done_with(300.0, done(0.5, misfit="arrival_time", fitted=1.1))
+    assert not order.is_done_with(300.0, done(0.5, misfit="waveform", fitted=0.9))
     assert not order.is_done_with(0.0, done(0.001, period_s=0.0))
 
 
@@ -143,6 +151,33 @@ def test_longer_periods_bear_larger_shifts():
     assert order.half_period_s(0.0) == pytest.approx(79.1, abs=0.1) and order.half_period_s(250.0) == 125.0
     late = waves(1.25 * HALF_PERIOD_S)
     assert order.skipped(late.ravel(), 0.0).all() == skipped_windows(data, data.observed, late.ravel(), 79.1).all()
+
+
+def test_what_is_compared_of_a_window():
+    data, late_s = observations(waves(), noise=0.0), 12.0
+    late = waves(late_s).ravel()
+    assert data.chi(late) == pytest.approx(0.5 * np.sum(data.whitened(data.observed - late) ** 2))
+    data.emphasis.misfit, data.emphasis.furthest_s = "arrival_time", 100.0
+    assert data.furthest == int(100.0 / data.paths.sample_interval_s)
+    speed = data.weighted((waves(late_s + 0.1) - waves(late_s - 0.1)).ravel()) / 0.2
+    assert data.chi(late) == pytest.approx(0.5 * late_s**2 * np.sum(speed**2), rel=0.02)
+    data.emphasis.misfit = "envelope"
+    assert data.chi(0.5 * data.observed) > 0.0 and data.chi(data.observed) == 0.0
+    assert data.chi(late) < 0.2 * 0.5 * np.sum(data.whitened(data.observed - late) ** 2)  # an envelope has no cycles
+
+
+def test_long_periods_may_compare_other_things_than_waveforms():
+    order, data = schedule(first_misfit="arrival_time")
+    assert order.misfit(0.0) == ("waveform", 0.0) and order.misfit(250.0) == ("arrival_time", 125.0)
+    late = waves()
+    late[5], late[7] = waves(110.0)[5], np.random.default_rng(1).normal(size=late.shape[1])
+    assert np.flatnonzero(order.left_out(late.ravel(), 0.0)).tolist() == [5]  # whose cycles are skipped
+    assert np.flatnonzero(order.left_out(late.ravel(), 250.0)).tolist() == [7]  # which no shift makes alike
+    late[6] = waves(140.0)[6]
+    assert np.flatnonzero(order.left_out(late.ravel(), 250.0)).tolist() == [6, 7]
+    assert data.emphasis == Emphasis()
+    order, _ = schedule(first_misfit="envelope")
+    assert order.misfit(250.0) == ("envelope", 0.0) and not order.left_out(late.ravel(), 250.0).any()
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +199,7 @@ def run_of(config, folder, **inversion):
 
 
 def test_an_earth_that_skips_cycles_is_found_by_long_periods_first(skipping, tmp_path):
-    record = run_of(skipping, tmp_path / "first")
+    record = run_of(skipping, tmp_path / "first", first_misfit="waveform")
     other = run_of(skipping, tmp_path / "all", long_periods_first=False, max_iterations=len(record.iterations) - 1)
     periods = [entry.period_s for entry in record.iterations[1:]]
     assert (
@@ -178,11 +213,31 @@ def test_an_earth_that_skips_cycles_is_found_by_long_periods_first(skipping, tmp
     assert 2 * record.iterations[-1].chi_data / record.samples == pytest.approx(record.judgement.fit)
 
 
+@pytest.mark.parametrize("kind", ["arrival_time", pytest.param("envelope", marks=pytest.mark.long)])
+def test_an_earth_that_skips_cycles_is_found_by_other_misfits(skipping, tmp_path, kind):
+    """One step of arrival times or envelopes does what several of waveforms do, and the end is the same."""
+    far = skipping.replaced("inversion", first_misfit=kind, keep_hessians="all")
+    folder = tmp_path / "run"
+    record = run_of(far, folder)
+    fitted = [(entry.misfit, bool(entry.period_s)) for entry in record.iterations[1:]]
+    assert fitted[0] == (kind, True) and fitted[-1] == ("waveform", False)
+    assert all((misfit == kind) == long for misfit, long in fitted)
+    assert record.iterations[1].chi_data < 0.5 * record.iterations[0].chi_data
+    assert record.judgement.fit < 1.1 and record.correlation.overall > 0.9
+    first, last = (stored_emphasis(folder / name) for name in ("hessian-1.h5", "hessian.h5"))
+    assert first.misfit == kind and last.misfit == "waveform"
+
+
 @pytest.mark.parametrize(
-    ("moment", "iteration"), [("assembly", 2), pytest.param("accepted", 1, marks=pytest.mark.long)]
+    ("moment", "iteration", "kind"),
+    [
+        ("assembly", 2, "waveform"),
+        ("assembly", 2, "arrival_time"),
+        pytest.param("accepted", 1, "waveform", marks=pytest.mark.long),
+    ],
 )
-def test_killed_among_long_periods(skipping, tmp_path, moment, iteration):
-    once = skipping.replaced("paths", maximum=60).replaced("inversion", max_iterations=1)
+def test_killed_among_long_periods(skipping, tmp_path, moment, iteration, kind):
+    once = skipping.replaced("paths", maximum=60).replaced("inversion", max_iterations=1, first_misfit=kind)
     once = once.replaced("target", random_rms=0.05)
     run_of(once, tmp_path / "undisturbed")
     here = once.replaced("run", directory=str(tmp_path / "run"))

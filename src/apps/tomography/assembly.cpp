@@ -5,6 +5,7 @@
 
 #include <craton/apps/tomography/kernels/low_pass.hpp>
 #include <craton/apps/tomography/kernels/noise_filter.hpp>
+#include <craton/apps/tomography/kernels/window_misfit.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/exact_sums.hpp>
 #include <craton/base/timer.hpp>
@@ -17,6 +18,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace craton::tomography {
@@ -25,7 +27,7 @@ namespace {
 
 void check(const forward_problem& forward, const path_set& paths, std::span<const double> observed, const data_weights& weights,
            std::span<const double> model, const team_options& options) {
-    const auto& [sigma, correlation, taps] = weights;
+    const auto& [sigma, correlation, taps, kind, furthest] = weights;
     if (static_cast<std::int64_t>(model.size()) != forward.basis().size()) {
         throw user_error(
             fmt::format("assemble: the model has {} parameters; allowed: {}, the basis's", model.size(), forward.basis().size()));
@@ -59,6 +61,10 @@ void check(const forward_problem& forward, const path_set& paths, std::span<cons
         if (!std::isfinite(taps[s]))
             throw user_error(fmt::format("assemble: tap {} of the low-pass filter is {}; allowed: finite numbers", s, taps[s]));
     }
+    if (kind == misfit_kind::arrival_time && furthest < 1) {
+        throw user_error(
+            fmt::format("assemble: arrival times are sought among shifts of up to {} samples; allowed: 1 or more", furthest));
+    }
     for (const double quantum : {options.hessian_quantum, options.gradient_quantum}) {
         if (quantum != 0 && options.compress != 0)
             throw user_error("assemble: sums in any order with compressed panels; allowed: compress = 0, which follows no history");
@@ -74,55 +80,71 @@ void check(const forward_problem& forward, const path_set& paths, std::span<cons
     }
 }
 
-// What weighs the residual of one window: F W, a noise_filter and then a low_pass.
+// What weighs one window, and what its misfit compares: F W d and F W g, a noise_filter and then a low_pass.
 struct window_weights {
     noise_filter noise;
     std::span<const double> taps;
+    misfit_kind kind;
+    std::int64_t furthest; // of shifts, samples
 };
 
-window_weights weights_of(std::int64_t path, const data_weights& all) {
-    const auto i = static_cast<std::size_t>(path);
-    return {{all.sigma[i], all.correlation.empty() ? 0.0 : all.correlation[i]}, all.low_pass};
+window_weights weights_of(std::int64_t index, const data_weights& all) {
+    const auto i = static_cast<std::size_t>(index);
+    return {{all.sigma[i], all.correlation.empty() ? 0.0 : all.correlation[i]}, all.low_pass, all.kind, all.furthest};
 }
 
-// r = F W (d - g), and this path's share of the misfit. scratch: for F W d; more: for what F is applied to.
-void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, const window_weights& weights,
-                    std::vector<double>& residual, std::vector<double>& scratch, std::vector<double>& more, data_misfit& misfit) {
-    residual.resize(g.size());
-    scratch.resize(g.size());
-    for (std::size_t t = 0; t < g.size(); ++t) {
-        if (!std::isfinite(observed[t])) {
-            throw user_error(
-                fmt::format("observed data: sample {} of path {} is {}; allowed: finite numbers (metres)", t, path, observed[t]));
-        }
-        residual[t] = observed[t] - g[t];
-    }
-    whiten(weights.noise, residual, residual);
-    whiten(weights.noise, observed, scratch);
-    if (!weights.taps.empty()) {
-        more = residual;
-        low_pass(weights.taps, more, residual);
-        more = scratch;
-        low_pass(weights.taps, more, scratch);
-    }
-    for (std::size_t t = 0; t < g.size(); ++t) {
-        misfit.chi_data += 0.5 * residual[t] * residual[t];
-        misfit.data_norm += 0.5 * scratch[t] * scratch[t];
-    }
-    misfit.samples += static_cast<std::int64_t>(g.size());
+// x = F W x. scratch: for what F is applied to.
+void weigh(const window_weights& weights, std::vector<double>& x, std::vector<double>& scratch) {
+    whiten(weights.noise, x, x);
+    if (weights.taps.empty()) return;
+    scratch = x;
+    low_pass(weights.taps, scratch, x);
 }
 
 // Everything one computing thread needs and counts.
 template <class T> struct worker {
-    std::vector<double> g, residual, scratch, more, gradient;
-    std::vector<float> panel, joined; // of one window
-    std::vector<double> corrections;  // of one window
-    std::vector<T> white;             // of one window, before its low-pass
-    std::vector<T> weighted, lateral; // of all windows of a stack
+    std::vector<double> g, residual, observed, predicted, more, gradient;
+    std::optional<window_misfit> compared; // of one window, whose misfit is not of waveforms
+    std::vector<float> panel, joined;      // of one window
+    std::vector<double> corrections;       // of one window
+    std::vector<T> white, filtered;        // of one window, before its low-pass and before R
+    std::vector<T> weighted, lateral;      // of all windows of a stack
     std::vector<std::int64_t> parameters;
     data_misfit misfit;
     team_times times;
 };
+
+// The residuals e of a window and its share of the misfit. w.residual becomes R^T e, of the gradient; w.compared has R where it is
+// not the identity.
+template <class Worker>
+void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, const window_weights& weights,
+                    Worker& w) {
+    const std::size_t samples = g.size();
+    w.residual.resize(samples);
+    for (std::size_t t = 0; t < samples; ++t) {
+        if (!std::isfinite(observed[t])) {
+            throw user_error(
+                fmt::format("observed data: sample {} of path {} is {}; allowed: finite numbers (metres)", t, path, observed[t]));
+        }
+        w.residual[t] = observed[t] - g[t];
+    }
+    w.observed.assign(observed.begin(), observed.end());
+    weigh(weights, w.observed, w.more);
+    if (weights.kind == misfit_kind::waveform) {
+        weigh(weights, w.residual, w.more);
+        for (const double e : w.residual) w.misfit.chi_data += 0.5 * e * e;
+    } else {
+        w.predicted.assign(g.begin(), g.end());
+        weigh(weights, w.predicted, w.more);
+        w.compared.emplace(weights.kind, w.predicted);
+        w.more.resize(static_cast<std::size_t>(window_misfit::residuals(weights.kind, static_cast<std::int64_t>(samples))));
+        w.compared->residual(w.observed, weights.furthest, w.more);
+        for (const double e : w.more) w.misfit.chi_data += 0.5 * e * e;
+        w.compared->derivative_transposed(w.more, w.residual);
+    }
+    for (const double d : w.observed) w.misfit.data_norm += 0.5 * d * d;
+    w.misfit.samples += static_cast<std::int64_t>(samples);
+}
 
 template <class Worker> assembly_result sum_over_team(const runtime::world& ranks, const std::vector<Worker>& team) {
     assembly_result result;
@@ -170,7 +192,7 @@ team_options for_stacks(const path_stacks& stacks, std::int64_t total, team_opti
     return options;
 }
 
-// gradient += G^T W^T F r in double: k n multiply-adds, 4 k n bytes read. scratch: for W^T F r.
+// gradient += G^T W^T F r in double, r = R^T e: k n multiply-adds, 4 k n bytes read. scratch: for W^T F r.
 void transpose_apply(std::span<const float> panel, std::span<const double> residual, const window_weights& weights,
                      std::vector<double>& scratch, std::vector<double>& gradient) {
     scratch.resize(residual.size());
@@ -232,14 +254,14 @@ void join_rows(std::span<const float> left, std::span<const double> right, std::
 // the others.
 template <class T> class stacked_update {
   public:
-    stacked_update(const forward_problem& forward, const path_set& paths, const corrections* unknown,
+    stacked_update(const forward_problem& forward, const path_set& paths, const corrections* unknown, misfit_kind kind,
                    std::span<const std::int64_t> stack, worker<T>& w)
         : forward_(forward), paths_(paths), unknown_(unknown), first_(paths[stack.front()]), w_(w),
           separable_(forward.separable()) {
         structure_ = separable_ ? forward.basis().columns() : first_.touched();
         if (separable_) groups_ = groups_of(forward.basis(), first_);
         columns_ = structure_ + of_corrections();
-        for (const std::int64_t index : stack) rows_ += paths[index].samples();
+        for (const std::int64_t index : stack) rows_ += window_misfit::residuals(kind, paths[index].samples());
         w_.weighted.resize(static_cast<std::size_t>(rows_ * columns_));
         w_.gradient.assign(static_cast<std::size_t>(columns_), 0.0);
     }
@@ -262,20 +284,21 @@ template <class T> class stacked_update {
         std::swap(w_.panel, w_.joined);
     }
 
-    /// Puts it under those before. residual: F W (d - g).
+    /// Puts it, R F W G, under those before.
     void add(const window_weights& weights) {
-        transpose_apply(w_.panel, w_.residual, weights, w_.scratch, w_.gradient);
-        const auto weighted = std::span(w_.weighted).subspan(filled_, w_.panel.size());
-        if (weights.taps.empty()) {
-            whiten_panel<T>(weights.noise, w_.panel, columns_, weighted);
+        transpose_apply(w_.panel, w_.residual, weights, w_.more, w_.gradient);
+        const auto samples = static_cast<std::int64_t>(w_.residual.size());
+        const std::int64_t rows = window_misfit::residuals(weights.kind, samples);
+        const auto mine = std::span(w_.weighted).subspan(filled_, static_cast<std::size_t>(rows * columns_));
+        if (weights.kind == misfit_kind::waveform) {
+            filter(weights, mine);
         } else {
-            w_.white.resize(w_.panel.size());
-            whiten_panel<T>(weights.noise, w_.panel, columns_, w_.white);
-            low_pass_panel<T>(weights.taps, w_.white, columns_, weighted);
+            w_.filtered.resize(w_.panel.size());
+            filter(weights, w_.filtered);
+            w_.compared->derivative(std::span<const T>(w_.filtered), columns_, mine);
         }
-        windows_.push_back(
-            {base::row_major<const T>(w_.weighted.data() + filled_, static_cast<std::int64_t>(w_.residual.size()), columns_), {}});
-        filled_ += w_.panel.size();
+        windows_.push_back({base::row_major<const T>(mine.data(), rows, columns_), {}});
+        filled_ += mine.size();
     }
 
     /// The indices that the update goes to, and the gradient at them.
@@ -320,6 +343,17 @@ template <class T> class stacked_update {
     }
 
   private:
+    /// F W G.
+    void filter(const window_weights& weights, std::span<T> to) {
+        if (weights.taps.empty()) {
+            whiten_panel<T>(weights.noise, w_.panel, columns_, to);
+            return;
+        }
+        w_.white.resize(w_.panel.size());
+        whiten_panel<T>(weights.noise, w_.panel, columns_, w_.white);
+        low_pass_panel<T>(weights.taps, w_.white, columns_, to);
+    }
+
     [[nodiscard]] std::int64_t of_corrections() const { return unknown_ == nullptr ? 0 : unknown_->touched(); }
 
     [[nodiscard]] std::span<const std::int64_t> indices_of(const separable_group& group) const {
@@ -411,9 +445,13 @@ template <class Matrix>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, const data_weights& weights, std::span<const double> model,
                          Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
-                         io::checkpoint* saved, const corrections* unknown) {
+                         io::checkpoint* saved, const corrections* unknown, std::span<const double> predicted) {
     using T = typename Matrix::value_type;
     check(forward, paths, observed, weights, model, options);
+    if (!predicted.empty() && predicted.size() != observed.size()) {
+        throw user_error(fmt::format("assemble: {} predicted samples beside {} observed ones; allowed: none, or as many",
+                                     predicted.size(), observed.size()));
+    }
     const auto [rows, cols] = shape_of(hessian);
     const std::int64_t size = forward.basis().size() + (unknown == nullptr ? 0 : unknown->size());
     if (rows != size || cols != size || gradient.layout().extent != size) {
@@ -433,14 +471,15 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
     const double poll_s = hand_out.run([&](int thread, std::int64_t place) {
         const auto stack = stacks[place];
         auto& w = team[static_cast<std::size_t>(thread)];
-        stacked_update<T> update(forward, paths, unknown, stack, w);
+        stacked_update<T> update(forward, paths, unknown, weights.kind, stack, w);
         base::timer clock;
         for (const std::int64_t index : stack) {
             const auto of_window = weights_of(index, weights);
             clock.restart();
             update.linearise(index, model);
-            weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g, of_window,
-                           w.residual, w.scratch, w.more, w.misfit);
+            const auto begin = static_cast<std::size_t>(paths.offset(index));
+            const std::span<const double> g = predicted.empty() ? w.g : predicted.subspan(begin, w.g.size());
+            weigh_residual(index, observed.subspan(begin, w.g.size()), g, of_window, w);
             w.times.panel_s += clock.seconds();
             clock.restart();
             update.add(of_window);
@@ -478,16 +517,20 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
 
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::convergent_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*,
+                                  std::span<const double>);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::convergent_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*,
+                                  std::span<const double>);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::symmetric_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*,
+                                  std::span<const double>);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   const data_weights&, std::span<const double>, array::symmetric_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*);
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*, const corrections*,
+                                  std::span<const double>);
 
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                                 std::span<const double> observed, const data_weights& weights, std::span<const double> model,
@@ -504,7 +547,7 @@ assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& fo
         w.g.resize(static_cast<std::size_t>(paths[index].samples()));
         forward.seismogram(paths[index], model, w.g);
         weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g,
-                       weights_of(index, weights), w.residual, w.scratch, w.more, w.misfit);
+                       weights_of(index, weights), w);
         w.times.panel_s += clock.seconds();
         ++w.times.paths;
     });

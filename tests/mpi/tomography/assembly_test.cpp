@@ -50,6 +50,9 @@ struct problem {
     std::vector<double> sigma;
     std::vector<double> correlation; // none
     std::vector<double> taps;        // none
+    tomography::misfit_kind kind = tomography::misfit_kind::waveform;
+    std::int64_t furthest = 8;
+    std::vector<double> predicted; // none: by the panels' theory
 
     problem() { make_data(); }
     problem(forward_problem f, path_set p) : forward(std::move(f)), paths(std::move(p)) { make_data(); }
@@ -62,6 +65,13 @@ struct problem {
             found.emplace(window.event, window.station, window.along);
         }
         return static_cast<std::int64_t>(found.size());
+    }
+
+    /// So many residuals have all windows.
+    [[nodiscard]] std::int64_t rows() const {
+        std::int64_t sum = 0;
+        for (std::int64_t i = 0; i < paths.size(); ++i) sum += tomography::window_misfit::residuals(kind, paths[i].samples());
+        return sum;
     }
 
   private:
@@ -82,7 +92,7 @@ struct problem {
     [[nodiscard]] std::size_t size() const {
         return model.size() + (unknown == nullptr ? 0 : static_cast<std::size_t>(unknown->size()));
     }
-    [[nodiscard]] tomography::data_weights weights() const { return {sigma, correlation, taps}; }
+    [[nodiscard]] tomography::data_weights weights() const { return {sigma, correlation, taps, kind, furthest}; }
 };
 
 // Five windows of each of three stations, of which one is along the other arc; neighbours in the table belong to different
@@ -197,17 +207,21 @@ reference assemble_serially(const problem& p, std::int64_t without = -1) {
             p.unknown->unknowns(p.paths[i], static_cast<std::int64_t>(p.model.size()), std::span(touched).last(more));
         }
         for (auto& column : columns) column = filtered(weighed(column, sigma, rho), p.taps);
-        std::vector<double> residuals(k), data(k);
-        for (std::size_t t = 0; t < k; ++t) {
-            data[t] = p.observed[static_cast<std::size_t>(p.paths.offset(i)) + t];
-            residuals[t] = data[t] - g[t];
+        const auto begin = p.observed.begin() + p.paths.offset(i);
+        if (!p.predicted.empty()) g.assign(p.predicted.begin() + p.paths.offset(i), p.predicted.begin() + p.paths.offset(i + 1));
+        const auto data = filtered(weighed({begin, begin + p.paths[i].samples()}, sigma, rho), p.taps);
+        const tomography::window_misfit compared(p.kind, filtered(weighed(g, sigma, rho), p.taps));
+        std::vector<double> residuals(static_cast<std::size_t>(tomography::window_misfit::residuals(p.kind, p.paths[i].samples())));
+        compared.residual(data, p.furthest, residuals);
+        for (auto& column : columns) {
+            std::vector<double> changed(residuals.size());
+            compared.derivative(std::span<const double>(column), 1, std::span(changed));
+            column = changed;
         }
-        data = filtered(weighed(data, sigma, rho), p.taps);
-        residuals = filtered(weighed(residuals, sigma, rho), p.taps);
-        for (std::size_t t = 0; t < k; ++t) {
+        for (const double d : data) r.misfit.data_norm += 0.5 * d * d;
+        for (std::size_t t = 0; t < residuals.size(); ++t) {
             const double residual = residuals[t];
             r.misfit.chi_data += 0.5 * residual * residual;
-            r.misfit.data_norm += 0.5 * data[t] * data[t];
             for (std::size_t a = 0; a < touched.size(); ++a) {
                 const auto row = static_cast<std::size_t>(touched[a]);
                 r.gradient[row] += columns[a][t] * residual;
@@ -308,8 +322,8 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
                                    EXPECT_EQ(total, p.paths.size());
                                },
                                0, compress};
-    const auto result =
-        assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options, nullptr, p.unknown.get());
+    const auto result = assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options, nullptr,
+                                 p.unknown.get(), p.predicted);
 
     expect_close(hessian, expected.hessian, tolerance);
     const auto gathered = gradient.gather();
@@ -325,9 +339,10 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
     EXPECT_EQ(result.misfit.samples, expected.misfit.samples);
     EXPECT_EQ(world.communicator().sum(result.times.paths), p.paths.size());
     EXPECT_EQ(world.communicator().sum(result.times.updates), p.stacks());
-    EXPECT_EQ(world.communicator().sum(result.times.samples), p.paths.offset(p.paths.size()));
+    EXPECT_EQ(world.communicator().sum(result.times.samples), p.rows());
     EXPECT_EQ(reported, world.rank() == 0 ? p.paths.size() : -1);
 
+    if (!p.predicted.empty()) return result.times;
     const auto misfit = evaluate_misfit(world, p.forward, p.paths, p.observed, p.weights(), p.model, {threads, 2, {}}).misfit;
     EXPECT_NEAR(misfit.chi_data, expected.misfit.chi_data, 1e-10 * expected.misfit.chi_data);
     EXPECT_EQ(misfit.samples, expected.misfit.samples);
@@ -398,6 +413,27 @@ TEST_P(assembly_test, equals_the_serial_reference_of_long_periods) {
     }();
     expect_equals_reference<double>(world(), separable, 2, 1e-6);
     expect_equals_reference<float>(world(), of_panels, 1, 1e-6);
+}
+
+// As Kronecker products and as panels, with correlated noise and a low-pass, beside corrections, and by another theory's g.
+TEST_P(assembly_test, equals_the_serial_reference_of_arrival_times_and_envelopes) {
+    using tomography::misfit_kind;
+    static const auto of = [](problem made, misfit_kind kind, std::vector<double> taps, bool elsewhere = false) {
+        made.kind = kind;
+        made.taps = std::move(taps);
+        if (!elsewhere) return made;
+        made.predicted = made.observed;
+        for (std::size_t t = 1; t < made.predicted.size(); ++t) made.predicted[t] = 0.3 * made.observed[t] + made.observed[t - 1];
+        return made;
+    };
+    static const problem late = of(usual_with_corrections(), misfit_kind::arrival_time, {0.3, 0.2, 0.1, 0.05});
+    static const problem late_windows = of(coupled(), misfit_kind::arrival_time, {}, true);
+    static const problem envelopes = of(usual(), misfit_kind::envelope, {}, true);
+    static const problem envelopes_of_panels = of(coupled_with_corrections(), misfit_kind::envelope, {0.5, 0.25});
+    static const problem elsewhere = of(two_bases_with_corrections(), misfit_kind::waveform, {}, true);
+    for (const problem* p : {&late, &late_windows, &envelopes, &envelopes_of_panels, &elsewhere}) {
+        expect_equals_reference<double>(world(), *p, 2, 2e-6);
+    }
 }
 
 // Windows of one event, station and arc are one update: as a Kronecker product, with two parameters and three components too, and
@@ -512,8 +548,8 @@ TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     const auto refused = [&](const std::string& words, const team_options& options = {}) {
         tests::expect_user_error(
             [&] {
-                static_cast<void>(
-                    assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options));
+                static_cast<void>(assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient,
+                                           options, nullptr, nullptr, p.predicted));
             },
             words);
     };
@@ -528,6 +564,13 @@ TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     p.taps = {1.0, std::numeric_limits<double>::infinity()};
     refused("tap 1 of the low-pass filter is inf; allowed: finite numbers");
     p.taps.clear();
+    p.kind = tomography::misfit_kind::arrival_time;
+    p.furthest = 0;
+    refused("arrival times are sought among shifts of up to 0 samples; allowed: 1 or more");
+    p.kind = tomography::misfit_kind::waveform;
+    p.predicted.assign(3, 0.0);
+    refused("3 predicted samples beside");
+    p.predicted.clear();
     refused("pause_after_s is -1; allowed: 0", {1, 16, {}, -1.0});
     refused("compress is -0.1; allowed: 0 (none) to below 1", {1, 16, {}, 0, -0.1});
     refused("compress is 1; allowed: 0 (none) to below 1", {1, 16, {}, 0, 1.0});

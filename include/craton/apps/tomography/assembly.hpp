@@ -2,6 +2,7 @@
 
 #include <craton/apps/tomography/corrections.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
+#include <craton/apps/tomography/kernels/window_misfit.hpp>
 #include <craton/apps/tomography/path_set.hpp>
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>
@@ -18,11 +19,14 @@ namespace craton::tomography {
 /// Called on rank 0, a few times per second, by the thread that called assemble: paths handed out so far, paths in all.
 using progress_function = std::function<void(std::int64_t done, std::int64_t total)>;
 
-/// What a misfit divides residuals by, and which periods it keeps: 1/2 |F W (d - g)|^2 with W of noise_filter and F of low_pass.
+/// What a misfit 1/2 |e|^2 compares, F W d and F W g: W of noise_filter divides by the noise, F of low_pass keeps long periods. Of
+/// waveforms it is 1/2 |F W (d - g)|^2.
 struct data_weights {
     std::span<const double> sigma;            ///< standard deviation of the noise per path, m
     std::span<const double> correlation = {}; ///< of neighbouring samples' noise per path, in [0, 1); empty: none
     std::span<const double> low_pass = {};    ///< taps of F, the same for all paths; empty: all periods
+    misfit_kind kind = misfit_kind::waveform;
+    std::int64_t furthest = 0; ///< of arrival times: the longest shift that is tried, samples
 };
 
 struct team_options {
@@ -43,7 +47,8 @@ struct team_options {
 
 /// What the data say of a model, summed over all ranks.
 struct data_misfit {
-    double chi_data = 0;  ///< 1/2 ||d - g(m)||^2 in C_d^-1: the first term of equation 1 of French et al. 2015
+    double chi_data =
+        0; ///< 1/2 |e|^2; of waveforms 1/2 ||d - g(m)||^2 in C_d^-1, the first term of equation 1 of French et al. 2015
     double data_norm = 0; ///< 1/2 ||d||^2 in C_d^-1
     std::int64_t samples = 0;
 };
@@ -68,7 +73,8 @@ struct assembly_result {
     std::int64_t left = 0; ///< paths that a pause has left to do; the same on every rank
 };
 
-/// Adds the upper triangle of G^T C_d^-1 G to `hessian` and G^T C_d^-1 (d - g(m)) to `gradient`, then commits both.
+/// Adds the upper triangle of G^T C_d^-1 G to `hessian` and G^T C_d^-1 (d - g(m)) to `gradient`, then commits both. Of a misfit of
+/// arrival times or envelopes these are J^T J and J^T e, with J = R F W G and R of window_misfit.
 ///
 /// All windows of one event, station and arc, which touch the same parameters, make one update: their whitened panels are stacked.
 /// A separable Jacobian (forward_problem::separable) is never expanded: its Kronecker product costs one multiplication per element
@@ -87,28 +93,31 @@ struct assembly_result {
 ///
 /// unknown: null, or corrections of events and stations, unknowns that follow the model's coefficients: Hessian and gradient have
 /// basis.size + unknown->size() rows. `model` has the coefficients alone; `paths` has the corrections found so far.
+///
+/// predicted: g(m) of another theory than the panels', as long as `observed`, whose residuals and R are taken; empty: the panels'.
 template <class Matrix>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, const data_weights& weights, std::span<const double> model,
                          Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
-                         io::checkpoint* saved = nullptr, const corrections* unknown = nullptr);
+                         io::checkpoint* saved = nullptr, const corrections* unknown = nullptr,
+                         std::span<const double> predicted = {});
 
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::convergent_matrix<float>&,
                                          array::convergent_vector<double>&, const team_options&, io::checkpoint*,
-                                         const corrections*);
+                                         const corrections*, std::span<const double>);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::convergent_matrix<double>&,
                                          array::convergent_vector<double>&, const team_options&, io::checkpoint*,
-                                         const corrections*);
+                                         const corrections*, std::span<const double>);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::symmetric_matrix<float>&,
                                          array::convergent_vector<double>&, const team_options&, io::checkpoint*,
-                                         const corrections*);
+                                         const corrections*, std::span<const double>);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          const data_weights&, std::span<const double>, array::symmetric_matrix<double>&,
                                          array::convergent_vector<double>&, const team_options&, io::checkpoint*,
-                                         const corrections*);
+                                         const corrections*, std::span<const double>);
 
 /// The data misfit of a model, without the Jacobian. Otherwise as assemble().
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,

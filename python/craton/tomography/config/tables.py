@@ -372,6 +372,11 @@ class InversionConfig:
         falling_periods,
         "seconds; periods beyond the first of these, then beyond the next, then all; [] chooses them by data.filter_periods_s",
     )
+    first_misfit: str = setting(
+        "arrival_time",
+        choice("arrival_time", "envelope", "waveform"),
+        "what iterations that fit long periods first compare of each window; those that fit all periods compare waveforms",
+    )
     precision: str = setting("float32", choice("float32", "float64"), "of the Hessian's elements")
     solve_precision: str = setting(
         "refined",

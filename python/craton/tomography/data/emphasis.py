@@ -1,6 +1,8 @@
-"""What a misfit looks at for the time being: periods beyond one, windows whose cycles are not skipped, and with which weights.
+"""What a misfit looks at for the time being: which periods and windows, with which weights, and what of a window it compares.
 
     chi = 1/2 |F W (d - g)|^2,    C_d^-1 = W^T W
+
+or, of arrival times and envelopes, 1/2 |e|^2 with residuals e of F W d and F W g (window_misfit.hpp).
 
 F is a Gaussian low-pass of each window, which counts as zero beyond its ends. Its gain is 1/2 at the period that is given, near 1
 far beyond it. It weighs data and seismograms alike, so that those of any origin need no other filter. Bunks et al. (1995),
@@ -9,7 +11,7 @@ doi:10.1190/1.1443880, is the source of going from long periods to short ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,11 @@ class Emphasis:
     weights: f64 | None = None
     """Of each window's misfit, from redundancy and robust weights; None: all are 1."""
 
+    misfit: str = "waveform"
+    """What of a window it compares: "waveform", "arrival_time" or "envelope"."""
+    furthest_s: float = 0.0
+    """Of arrival times, the longest shift that is tried."""
+
     def taps(self, interval_s: float) -> f64 | None:
         """Of F at a sample interval, from the middle one on; None where all periods count."""
         return low_pass_taps(self.period_s, interval_s) if self.period_s else None
@@ -46,11 +53,12 @@ class Emphasis:
     def where(self, keep: NDArray[np.bool_]) -> Emphasis:
         """That of some windows. keep: of each."""
         left_out = None if self.left_out is None else self.left_out[keep]
-        return Emphasis(self.period_s, left_out, None if self.weights is None else self.weights[keep])
+        weights = None if self.weights is None else self.weights[keep]
+        return replace(self, left_out=left_out, weights=weights)
 
     def stored(self) -> dict[str, Any]:
         """What hessian.h5 keeps of it."""
-        found: dict[str, Any] = {"period_s": self.period_s}
+        found: dict[str, Any] = {"period_s": self.period_s, "misfit": self.misfit, "furthest_s": self.furthest_s}
         if self.left_out is not None:
             found["left_out"] = self.left_out.astype(np.uint8)
         return found if self.weights is None else {**found, "window_weights": self.weights}
@@ -58,6 +66,7 @@ class Emphasis:
     def clear(self) -> None:
         """Everything counts."""
         self.period_s, self.left_out, self.weights = 0.0, None, None
+        self.misfit, self.furthest_s = "waveform", 0.0
 
 
 def low_pass_taps(period_s: float, interval_s: float) -> f64:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from craton import _craton
 from craton.tomography.data.emphasis import Emphasis, filtered
 from craton.tomography.data.noise import neighbour_correlation
 from craton.tomography.data.paths import PathTable
@@ -44,9 +45,10 @@ class Observations:
 
     @property
     def counted_samples(self) -> int:
-        """Independent samples of the windows that are not left out, each as often as it weighs."""
+        """Independent samples of the windows that are not left out, each as often as it weighs; an arrival time is one."""
         left_out, weights = self.emphasis.left_out, self.emphasis.weights
-        counted = self.independent * (1.0 if weights is None else weights)
+        of_each = np.ones(len(self.paths)) if self.emphasis.misfit == "arrival_time" else self.independent
+        counted = of_each * (1.0 if weights is None else weights)
         return round(float(counted[... if left_out is None else ~left_out].sum()))
 
     @property
@@ -66,6 +68,27 @@ class Observations:
         white = self.whitened(traces * np.repeat(self.sigma / self.emphasis.sigma(self.sigma), self.paths.samples))
         taps = self.emphasis.taps(self.paths.sample_interval_s)
         return white if taps is None else filtered(white, taps, self.paths.offsets)
+
+    def chi(self, predicted: f64) -> float:
+        """What the emphasis makes of the misfit: half the squared residuals. predicted: seismograms of all windows, m."""
+        if self.emphasis.misfit == "waveform":
+            e = self.weighted(self.observed - predicted)
+        else:
+            e = np.asarray(
+                _craton.window_residuals(
+                    self.weighted(self.observed),
+                    self.weighted(predicted),
+                    self.paths.offsets,
+                    self.emphasis.misfit,
+                    self.furthest,
+                )
+            )
+        return 0.5 * float(np.sum(e * e))
+
+    @property
+    def furthest(self) -> int:
+        """Of arrival times, the longest shift that is tried, in samples."""
+        return int(np.ceil(self.emphasis.furthest_s / self.paths.sample_interval_s))
 
     @property
     def weighted_norm(self) -> float:

@@ -13,7 +13,7 @@ from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.load import hessian_block
 from craton.tomography.inversion.exact_sums import ROOM, Quanta
-from craton.tomography.inversion.forward import ROUNDED, observed_by_panels
+from craton.tomography.inversion.forward import ROUNDED, predicted_elsewhere
 from craton.tomography.inversion.hessian_file import Linearised
 
 if TYPE_CHECKING:
@@ -59,16 +59,17 @@ class Assembly:
 
     def fill(self, state: State) -> dict[str, float]:
         """Adds all paths to Hessian and gradient. Returns chi_data, data_norm and assemble_s."""
-        observed = self.observed_by_panels(state.latest)
+        with self.run.phases("misfit"):
+            predicted = predicted_elsewhere(self.synthetics, self.panels, state.latest)
         if not self.run.config.inversion.reproducible:
-            return self.add_all(state, observed, ROUNDED)
+            return self.add_all(state, predicted, ROUNDED)
         with self.run.phases("misfit"):
             chi_data = self.synthetics.chi_data(state.latest)
         found = {"chi_data": chi_data, "data_norm": self.observations.weighted_norm}
         self.check_finite(found, np.zeros(0))
         quanta = on_root(self.run.comm, lambda: self.panels.quanta(state.latest, chi_data))
         while True:
-            sums = {**self.add_all(state, observed, quanta), **found}
+            sums = {**self.add_all(state, predicted, quanta), **found}
             largest = float(np.max(self.hessian.diagonal()))
             if not np.isfinite(largest) or quanta.hold(largest, chi_data):
                 return sums  # what is not finite is told by who asked
@@ -78,7 +79,7 @@ class Assembly:
             )
             on_root(self.run.comm, self.run.place.discard_checkpoint)
 
-    def add_all(self, state: State, observed: f64, quanta: Quanta) -> dict[str, float]:
+    def add_all(self, state: State, predicted: f64 | None, quanta: Quanta) -> dict[str, float]:
         """The same, with these quanta."""
         run = self.run
         self.hessian.reset()
@@ -95,25 +96,18 @@ class Assembly:
             with bar:
                 if done:
                     bar.begin_at(done)
-                while (left := self.until_pause(state, observed, sums, saved, 60.0 * minutes, bar, quanta)) > 0:
+                while (left := self.until_pause(state, predicted, sums, saved, 60.0 * minutes, bar, quanta)) > 0:
                     assert saved is not None
                     self.save_checkpoint(saved, state, sums, total - left, quanta)
         finally:
             if saved is not None:
                 saved.close()
-        if self.synthetics is not self.panels:
-            sums["data_norm"] = self.observations.weighted_norm
         return sums
-
-    def observed_by_panels(self, model: f64) -> f64:
-        """What the panels take for the data (forward.py)."""
-        with self.run.phases("misfit"):
-            return observed_by_panels(self.observations, self.synthetics, self.panels, model)
 
     def until_pause(
         self,
         state: State,
-        observed: f64,
+        predicted: f64 | None,
         sums: dict[str, float],
         saved: Checkpoint | None,
         pause_after_s: float,
@@ -130,7 +124,7 @@ class Assembly:
         before_s = run.phases.seconds["assemble"]
         with run.phases("assemble"):
             found = self.panels.assemble(
-                state.latest, observed, self.hessian, self.gradient, told, saved, pause_after_s, quanta
+                state.latest, self.hessian, self.gradient, predicted, told, saved, pause_after_s, quanta
             )
         run.phases.add_assembly(found)
         took_s = run.phases.seconds["assemble"] - before_s

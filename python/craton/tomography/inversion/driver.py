@@ -36,7 +36,7 @@ from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.persistence import FoundStep, RunFiles, State
 from craton.tomography.inversion.preparation import prepare
 from craton.tomography.inversion.robust import robust_weights
-from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
+from craton.tomography.inversion.say import FITTED, TABLE_HEAD, about_recovery, iteration_line
 from craton.tomography.inversion.schedule import Schedule
 from craton.tomography.inversion.step import Accepted, StepSearch
 from craton.tomography.inversion.stopping import reason_to_stop
@@ -160,7 +160,8 @@ class Inversion:
                     f"{counted(few, 'window')} of {len(found)} weigh less than half: they fit much worse than the others"
                 )
         if settings.long_periods_first:
-            skipped = on_root(self.run.comm, lambda: self.schedule.skipped(g, state.period_s))
+            of.misfit, of.furthest_s = self.schedule.misfit(state.period_s)
+            skipped = on_root(self.run.comm, lambda: self.schedule.left_out(g, state.period_s))
             of.left_out = skipped if skipped.any() else None
         of.period_s = state.period_s
 
@@ -168,7 +169,8 @@ class Inversion:
         """From the next iteration on."""
         state = self.state
         state.period_s = self.schedule.after(state.period_s)
-        self.run.say(f"now periods beyond {state.period_s:.0f} s" if state.period_s else "now all periods")
+        fitted = FITTED[self.schedule.misfit(state.period_s)[0]]
+        self.run.say(f"now {fitted}beyond {state.period_s:.0f} s" if state.period_s else "now waveforms of all periods")
         self.files.save(state, self.basis, self.target)
 
     def linearise(self) -> Linearised:
@@ -212,8 +214,9 @@ class Inversion:
         state.models.append(found.model)
         state.prior_weights = found.weights
         entry = self.iteration_record(found.length)
-        entry.period_s, entry.left_out = of.period_s, left_out
+        entry.period_s, entry.misfit, entry.left_out = of.period_s, of.misfit, left_out
         entry.fall = 1.0 - (found.chi_data + entry.chi_prior) / step.chi
+        entry.fitted = 2.0 * found.chi_data / max(1, self.observations.counted_samples)
         entry.assemble_s, entry.solve_s, entry.misfit_s = step.assemble_s, step.solve_s, step.misfit_s
         entry.solved_in = step.solved_in
         entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0

@@ -6,9 +6,9 @@ derivatives G_(i) come from a cheap theory. An inversion therefore asks for two 
     Synthetics    g(m) of all windows, and the misfit of a model
     Panels        H = G^T C_d^-1 G and G^T C_d^-1 (d - g) at a model, panel by panel
 
-`ModeTheory` gives both, from the Earth's modes. What solves for g elsewhere implements Synthetics alone: with the samples
-d - g(m) + g of the panels' own theory in the place of d, the panels' residual is d - g(m) (`observed_by_panels`). So may a
-`ModeTheory` of coupled modes, beside panels from path averages: `[theory] derivatives`.
+`ModeTheory` gives both, from the Earth's modes. What solves for g elsewhere implements Synthetics alone, and the panels are told
+what it predicts (`predicted_elsewhere`). So may a `ModeTheory` of coupled modes, beside panels from path averages:
+`[theory] derivatives`.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Panels(Synthetics, Protocol):
     def assemble(
         self,
         model: f64,
-        observed: f64,
         hessian: SymmetricMatrix,
         gradient: ConvergentVector,
+        predicted: f64 | None = None,
         told: Told | None = None,
         saved: Checkpoint | None = None,
         pause_after_s: float = 0.0,
@@ -70,7 +70,7 @@ class Panels(Synthetics, Protocol):
     ) -> dict[str, Any]:
         """Collective: adds each path's G_(i)^T C_d^-1 G_(i) to the Hessian and G_(i)^T C_d^-1 (d - g) to the gradient.
 
-        - observed: d, all windows one after the other, in metres, the same on every rank.
+        - predicted: g of another theory, all windows one after the other, in metres, the same on every rank; None: the panels'.
         - told: is told the progress, on rank 0.
         - saved: the checkpoint that counts paths; those in it are left out.
         - pause_after_s: returns after so long; 0 for the end.
@@ -86,11 +86,9 @@ class Panels(Synthetics, Protocol):
         """For an assembly at a model whose sums do not depend on their order. Not collective. chi_data: of the model."""
 
 
-def observed_by_panels(observations: Observations, synthetics: Synthetics, panels: Panels, model: f64) -> f64:
-    """Collective: the data; for g that is not the panels' own, d - g + the panels' g, so that the panels' residual is d - g."""
-    if synthetics is panels:
-        return observations.observed
-    return np.asarray(observations.observed - synthetics.seismograms(model) + panels.seismograms(model))
+def predicted_elsewhere(synthetics: Synthetics, panels: Panels, model: f64) -> f64 | None:
+    """Collective: g where it is not of the panels' own theory."""
+    return None if synthetics is panels else synthetics.seismograms(model)
 
 
 def forward_problems(
@@ -177,16 +175,14 @@ class ModeTheory:
 
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""
-        data = self.observations
-        white = data.weighted(data.observed - self.seismograms(model))
-        return 0.5 * float(np.sum(white * white))
+        return self.observations.chi(self.seismograms(model))
 
     def assemble(
         self,
         model: f64,
-        observed: f64,
         hessian: SymmetricMatrix,
         gradient: ConvergentVector,
+        predicted: f64 | None = None,
         told: Told | None = None,
         saved: Checkpoint | None = None,
         pause_after_s: float = 0.0,
@@ -195,10 +191,10 @@ class ModeTheory:
         """As Panels says. With quanta no panel is compressed."""
         data, settings, structure = self.observations, self.settings, self.structure_of(model)
         return _craton.assemble(
-            self._world, self.problem, self.paths, observed, data.emphasis.sigma(data.sigma), structure, hessian, gradient,
+            self._world, self.problem, self.paths, data.observed, data.emphasis.sigma(data.sigma), structure, hessian, gradient,
             settings.threads, settings.subset, told, data.correlation, saved, pause_after_s,
             0.0 if quanta.hessian else settings.compress, data.emphasis.taps(data.paths.sample_interval_s), quanta.pair,
-            self.corrections.derivatives(self.paths),
+            self.corrections.derivatives(self.paths), predicted, data.emphasis.misfit, data.furthest,
         )  # fmt: skip
 
     def quanta(self, model: f64, chi_data: float) -> Quanta:

@@ -145,6 +145,17 @@ def skipped_windows(data: Observations, observed: f64, predicted: f64, longest_s
     return found
 
 
+def unlike_windows(data: Observations, observed: f64, predicted: f64, furthest_s: float) -> NDArray[np.bool_]:
+    """Windows whose predicted waves are unlike the data, whatever shift of at most furthest_s they are given."""
+    table = data.paths
+    reach = int(np.ceil(furthest_s / table.sample_interval_s))
+    found = np.zeros(len(table), bool)
+    for window, (first, last) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
+        d, g = observed[first:last], predicted[first:last]
+        found[window] = shifted_correlations(d, g, min(reach, last - first - 1)).max() < SKIPPED_CORRELATION
+    return found
+
+
 def shifted_correlations(d: f64, g: f64, reach: int) -> f64:
     """Sum d(t + s) g(t) / (|d| |g|) over a window for shifts of -reach to reach samples; what is shifted out of it counts as 0."""
     size = float(np.linalg.norm(d) * np.linalg.norm(g))

@@ -18,6 +18,10 @@ TABLE_HEAD = (
 )
 
 
+FITTED = {"waveform": "periods ", "arrival_time": "arrival times ", "envelope": "envelopes "}
+"""What an iteration that does not fit all periods compares of those beyond one."""
+
+
 def say(console: Console | None, text: str) -> None:
     """Prints a text as it is; nothing where the console is None, as on ranks other than 0."""
     if console is not None:
@@ -32,7 +36,7 @@ def iteration_line(it: IterationRecord) -> str:
         line += f" {it.step_length:6.3g} {it.assemble_s:10.2f} {it.solve_s:7.2f} {it.misfit_s:8.2f}"
         line += f" {it.paths_per_s:9.0f}"
     if it.period_s:
-        line += f"   beyond {it.period_s:.0f} s"
+        line += f"   {FITTED[it.misfit]}beyond {it.period_s:.0f} s"
     if it.left_out:
         line += f"   {counted(it.left_out, 'window')} left out"
     return line

@@ -1,8 +1,9 @@
 """Long periods first: which periods an iteration fits, and which windows it leaves out.
 
 A wave that arrives more than half a period early or late fits best one cycle off, and pulls the model the wrong way. Long periods
-bear larger shifts. Where the starting model skips cycles, the run begins with periods beyond [inversion] first_periods_s, one
-after the other, and ends with all. In every iteration windows whose cycles are skipped are left out until they fit.
+bear larger shifts, and arrival times and envelopes have no cycles. Where the starting model skips cycles, the run begins with
+[inversion] first_misfit of periods beyond first_periods_s, one after the other, and ends with waveforms of all periods. In every
+iteration windows whose cycles are skipped are left out until they fit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from craton.runs.words import counted
 from craton.tomography.data.emphasis import filtered, low_pass_taps
-from craton.tomography.inversion.judgement import skipped_windows
+from craton.tomography.inversion.judgement import skipped_windows, unlike_windows
+from craton.tomography.inversion.say import FITTED
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
@@ -53,11 +55,34 @@ class Schedule:
 
     def skipped(self, predicted: f64, period_s: float) -> NDArray[np.bool_]:
         """The windows whose cycles are skipped among such periods."""
-        data, observed = self.data, self.data.observed
-        if period_s:
-            taps = low_pass_taps(period_s, data.paths.sample_interval_s)
-            observed, predicted = (filtered(of, taps, data.paths.offsets) for of in (observed, predicted))
-        return skipped_windows(data, observed, predicted, self.half_period_s(period_s))
+        observed, predicted = self.long_periods(predicted, period_s)
+        return skipped_windows(self.data, observed, predicted, self.half_period_s(period_s))
+
+    def long_periods(self, predicted: f64, period_s: float) -> tuple[f64, f64]:
+        """Data and prediction without shorter periods; 0: with all."""
+        observed, table = self.data.observed, self.data.paths
+        if not period_s:
+            return observed, predicted
+        taps = low_pass_taps(period_s, table.sample_interval_s)
+        return filtered(observed, taps, table.offsets), filtered(predicted, taps, table.offsets)
+
+    def misfit(self, period_s: float) -> tuple[str, float]:
+        """What iterations of such periods compare of a window, and the longest shift of arrival times, s."""
+        kind = self.settings.first_misfit if period_s else "waveform"
+        return kind, self.half_period_s(period_s) if kind == "arrival_time" else 0.0
+
+    def left_out(self, predicted: f64, period_s: float) -> NDArray[np.bool_]:
+        """The windows that tell nothing right of such periods by what is compared of them.
+
+        Cycles are skipped, or, of arrival times, the waves are unlike the predicted ones however shifted. Of envelopes: none.
+        """
+        kind, furthest_s = self.misfit(period_s)
+        if kind == "envelope":
+            return np.zeros(len(self.data.paths), bool)
+        skipped = self.skipped(predicted, period_s)
+        if kind == "waveform":
+            return skipped
+        return skipped | unlike_windows(self.data, *self.long_periods(predicted, period_s), furthest_s)
 
     def first(self, predicted: f64) -> tuple[float, str]:
         """With which periods to begin (0: with all), and why, in words. predicted: g of the starting model."""
@@ -69,7 +94,7 @@ class Schedule:
         first_s = self.first_periods_s[0]
         why = (
             f"the starting model skips cycles in {counted(skipped, 'window')} of {len(self.data.paths)}: the first iterations fit "
-            f"periods beyond {first_s:.0f} s"
+            f"{FITTED[self.settings.first_misfit]}beyond {first_s:.0f} s"
         )
         return first_s, why
 
@@ -79,8 +104,12 @@ class Schedule:
         return max(shorter, default=0.0)
 
     def is_done_with(self, period_s: float, done: Sequence[IterationRecord]) -> bool:
-        """Whether others follow the iterations so far."""
+        """Whether others follow the iterations so far: arrival times fit, or the last one has hardly lowered the misfit."""
         if not period_s:
             return False
         these = [entry for entry in done if entry.period_s == period_s]
-        return len(these) >= MOST_ITERATIONS or (bool(these) and these[-1].fall < FALL)
+        if not these:
+            return False
+        last = these[-1]
+        in_time = last.misfit == "arrival_time" and last.fitted is not None and last.fitted <= 1.0
+        return in_time or len(these) >= MOST_ITERATIONS or last.fall < FALL

@@ -101,9 +101,7 @@ class OutsideSynthetics:
 
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""
-        data = self.observations
-        white = data.weighted(data.observed - self.seismograms(model))
-        return 0.5 * float(np.sum(white * white))
+        return self.observations.chi(self.seismograms(model))
 
     # ------------------------------------------------------------------------------------------------------ on rank 0
 

@@ -27,7 +27,7 @@ from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.emphasis import Emphasis
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.forward import ModeTheory, forward_problems, observed_by_panels
+from craton.tomography.inversion.forward import ModeTheory, forward_problems, predicted_elsewhere
 from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.inversion.persistence import check_same_earth
 from craton.tomography.model.earth_table import reference_earth
@@ -191,8 +191,8 @@ class RunData:
         synthetics = panels = self.theory(world)
         if self.derivatives is not self.forward:
             panels = self.theory(world, self.derivatives)
-        observed = observed_by_panels(self.observations, synthetics, panels, model)
-        sums = panels.assemble(model, observed, hessian, gradient)
+        predicted = predicted_elsewhere(synthetics, panels, model)
+        sums = panels.assemble(model, hessian, gradient, predicted)
         return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
 
     def where(self, keep: NDArray[np.bool_]) -> RunData:
@@ -205,7 +205,9 @@ def stored_emphasis(hessian: pathlib.Path) -> Emphasis:
     with h5py.File(hessian, "r") as file:
         left_out = np.asarray(file["left_out"], bool) if "left_out" in file else None
         weights = np.asarray(file["window_weights"], float) if "window_weights" in file else None
-        return Emphasis(float(file.attrs.get("period_s", 0.0)), left_out, weights)
+        of = file.attrs
+        misfit, furthest_s = str(of.get("misfit", "waveform")), float(of.get("furthest_s", 0.0))
+        return Emphasis(float(of.get("period_s", 0.0)), left_out, weights, misfit, furthest_s)
 
 
 def recorded_earth(hessian: pathlib.Path) -> str:
