@@ -126,10 +126,14 @@ assemble(runtime::world& ranks, const tomography::forward_problem& forward, cons
     throw nb::next_overload(); // there is none: a TypeError
 }
 
-nb::ndarray<nb::numpy, double> window_residuals(const input_1d<double>& observed, const input_1d<double>& predicted,
-                                                const input_1d<std::int64_t>& offsets, const std::string& misfit,
-                                                std::int64_t furthest) {
+std::vector<double> residuals_of_windows(const input_1d<double>& observed, const input_1d<double>& predicted,
+                                         const input_1d<std::int64_t>& offsets, const std::string& misfit, std::int64_t furthest) {
     const auto kind = kind_of(misfit);
+    if (kind == tomography::misfit_kind::arrival_time && furthest < 1) {
+        throw user_error(fmt::format(
+            "window_residuals: arrival times are sought among shifts of up to {} samples; allowed: 1 or more", furthest));
+    }
+    const nb::gil_scoped_release release;
     const auto d = as_span(observed);
     const auto g = as_span(predicted);
     const auto begin = as_span(offsets);
@@ -149,15 +153,19 @@ nb::ndarray<nb::numpy, double> window_residuals(const input_1d<double>& observed
         const tomography::window_misfit compared(kind, g.subspan(first, samples));
         compared.residual(d.subspan(first, samples), furthest, std::span(all).subspan(before));
     }
-    return to_numpy(std::move(all));
+    return all;
 }
 
 } // namespace
 
 void bind_assembly(nb::module_& m) {
-    m.def("window_residuals", &window_residuals, nb::arg("observed"), nb::arg("predicted"), nb::arg("offsets"), nb::arg("misfit"),
-          nb::arg("furthest") = 0,
-          R"(Residuals e of all windows, of the misfit |e|^2 / 2: not collective, thread-safe.
+    m.def(
+        "window_residuals",
+        [](const input_1d<double>& observed, const input_1d<double>& predicted, const input_1d<std::int64_t>& offsets,
+           const std::string& misfit,
+           std::int64_t furthest) { return to_numpy(residuals_of_windows(observed, predicted, offsets, misfit, furthest)); },
+        nb::arg("observed"), nb::arg("predicted"), nb::arg("offsets"), nb::arg("misfit"), nb::arg("furthest") = 0,
+        R"(Residuals e of all windows, of the misfit |e|^2 / 2: not collective, thread-safe.
 
 observed, predicted: weighted samples, whose noise is 1, concatenated; offsets: where each window begins, and the end.
 misfit: "waveform": the differences; "arrival_time": one per window, -t |g'|, where the window's data are later by t, the

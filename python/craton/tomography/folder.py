@@ -54,7 +54,7 @@ class IterationRecord:
     misfit: str = "waveform"
     """What of a window it compared; chi_data is of waveforms all the same."""
     left_out: int = 0
-    """Windows whose cycles were skipped, and which this iteration did not fit."""
+    """Windows that this iteration did not fit: their cycles were skipped, or no shift made them like the prediction."""
     chi_fitted: float | None = None
     """chi_data of the periods and windows that the next iteration fits, as its hessian.h5 has it; None where there is none."""
     fall: float = 1.0

@@ -91,6 +91,13 @@ def test_runs_of_before_did_not_have_it(small_config):
     assert not theory_settings(stored, "here").theory.is_complete("ZT")
 
 
+def test_runs_of_before_compared_waveforms(small_config):
+    stored = small_config.to_dict()
+    assert as_it_was(stored)["inversion"]["first_misfit"] == "arrival_time"
+    del stored["inversion"]["first_misfit"]
+    assert as_it_was(stored)["inversion"]["first_misfit"] == "waveform"
+
+
 def test_a_setting_that_is_wrong(small_config):
     with pytest.raises(UserError, match=r"\[theory\] complete = \"yes\"; allowed: .*auto.*always.*never"):
         small_config.replaced("theory", complete="yes")

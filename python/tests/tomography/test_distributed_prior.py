@@ -14,7 +14,7 @@ from craton._craton import ModelBasis
 from craton._launch import mpiexec_command
 from craton.tomography.folder import RunFolder
 from craton.tomography.model.sphere import even_points
-from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.model.splines import lateral_matrix, parts_of
 from craton.tomography.prior import make
 from craton.tomography.prior.gaussian import lateral_covariance
 from craton.tomography.prior.lateral import LateralCovariance
@@ -76,14 +76,32 @@ def test_elements_are_those_of_the_whole():
 
 
 def test_runs_of_many_knots_have_it_dealt(small_config, monkeypatch):
-    basis = ModelBasis(2, np.linspace(3480e3, 6368e3, 5))
-    chosen = []
-    monkeypatch.setattr(make, "gaussian_prior", lambda *given: chosen.append(len(given) > 3))
+    """Each parameter by its own knots."""
+    radii_m = np.linspace(3480e3, 6368e3, 5)
+    basis, chosen = ModelBasis(ModelBasis(2, radii_m), ModelBasis(1, radii_m)), []
+    monkeypatch.setattr(make, "distributed_lateral", lambda part, *_: part.n_lateral)
+    monkeypatch.setattr(
+        make,
+        "gaussian_prior",
+        lambda all_of, _, __, deal: chosen.append([deal(part, 1e3, 0.1) for part in parts_of(all_of)]),
+    )
     monkeypatch.setattr(make, "around", lambda prior, mean: prior)
-    for most, alone in ((10, False), (10, True), (1000, False)):
+    for most, alone in ((10, False), (20, False), (10, True), (1000, False)):
         monkeypatch.setattr(make, "KNOTS_ON_EACH_NODE", most)
         make.make_prior(basis, small_config.prior, None, MPI.COMM_SELF, alone=alone)
-    assert chosen == [True, False, False]
+    assert chosen == [[42, 12], [42, None], [None, None], [None, None]]
+
+
+def test_one_parameter_dealt_and_the_other_whole(small_config, tmp_path, monkeypatch):
+    config = small_config.replaced("basis", lateral_level=2, xi=True, xi_level=1).replaced("paths", maximum=60)
+    config = config.replaced("inversion", max_iterations=1, precision="float64")
+    models = []
+    for most in (20, 1000):
+        monkeypatch.setattr(make, "KNOTS_ON_EACH_NODE", most)
+        here = config.replaced("run", directory=str(tmp_path / f"{most}"))
+        start.run(here, MPI.COMM_SELF, report=False)
+        models.append(RunFolder(tmp_path / f"{most}").read_model()["models"][-1])
+    assert np.abs(models[0] - models[1]).max() < 1e-7 * np.abs(models[1]).max()
 
 
 @pytest.mark.long

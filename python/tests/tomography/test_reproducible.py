@@ -45,10 +45,19 @@ def test_a_matrix_is_gathered_as_it_is():
     np.testing.assert_array_equal(whole.gather(), matrix.gather())
 
 
-@pytest.mark.parametrize("theory", ["pava", pytest.param("nact", marks=pytest.mark.long)])
+FAR = "far: dlnxi on knots of its own, and arrival times first"
+
+
+@pytest.mark.parametrize(
+    "theory", ["pava", pytest.param("nact", marks=pytest.mark.long), pytest.param(FAR, marks=pytest.mark.long)]
+)
 def test_the_bits_do_not_depend_on_ranks(config, tmp_path, theory):
     """Nor on threads, of Craton's and of BLAS. Two iterations: the second begins with whatever the first has left."""
     found = {}
+    if theory == FAR:
+        config = config.replaced("basis", xi=True, xi_level=1).replaced("prior", strength=0.05)
+        config = config.replaced("target", checkerboard_amplitude=0.0, plume_amplitude=0.0, random_rms=0.05)
+        theory = "pava"
     for number, (name, (ranks, ranks_per_node)) in enumerate(CASES.items()):
         folder = tmp_path / f"run{number}"
         here = config.replaced("run", directory=str(folder)).replaced("assembly", threads=1 + (ranks == 2))
@@ -57,7 +66,9 @@ def test_the_bits_do_not_depend_on_ranks(config, tmp_path, theory):
         launch(tmp_path / "case.toml", ranks, ranks_per_node, blas_threads=3 - ranks % 2)
         stored = read_hdf5(folder / "model.h5")
         found[name] = stored["models"], whole_hessian(folder / "hessian.h5"), stored["prior_weights"]
-        assert "by one rank" in RunFolder(folder).read_record().iterations[-1].solved_in
+        record = RunFolder(folder).read_record()
+        assert "by one rank" in record.iterations[-1].solved_in
+        assert (record.iterations[1].misfit == "arrival_time") == config.basis.xi
     for name, arrays in found.items():
         for one, other in zip(arrays, found["1"], strict=True):
             np.testing.assert_array_equal(one, other, err_msg=name)

@@ -17,10 +17,11 @@ from craton.tomography.config.tables import InversionConfig
 from craton.tomography.data.emphasis import LEFT_OUT, Emphasis, filtered, low_pass_taps
 from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.judgement import skipped_windows
+from craton.tomography.inversion.say import FITTED
 from craton.tomography.inversion.schedule import MOST_ITERATIONS, Schedule, usual_first_periods_s
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.draw import drawn_model
-from craton.tomography.stored.run import stored_emphasis
+from craton.tomography.stored.run import read_problem, stored_emphasis
 from helpers import OF_OPEN_MPI
 from wave_packets import HALF_PERIOD_S, observations, waves
 
@@ -121,7 +122,10 @@ def test_only_who_skips_cycles_begins_with_long_periods():
     late[5] = waves(110.0)[5]
     period_s, why = order.first(late.ravel())
     assert period_s == order.first_periods_s[0]
-    assert "skips cycles in 1 window of 48" in why and "the first iterations fit arrival times beyond 316 s" in why
+    assert (
+        "skips cycles in 1 window of 48" in why
+        and "the first iterations fit arrival times of periods beyond 316 s" in why
+    )
     assert "fit periods beyond 316 s" in schedule(first_misfit="waveform")[0].first(late.ravel())[1]
     assert schedule(long_periods_first=False)[0].first(late.ravel()) == (0.0, "")
     assert schedule(first_periods_s=(300.0, 120.0))[0].first(late.ravel())[0] == 300.0
@@ -164,6 +168,25 @@ def test_what_is_compared_of_a_window():
     data.emphasis.misfit = "envelope"
     assert data.chi(0.5 * data.observed) > 0.0 and data.chi(data.observed) == 0.0
     assert data.chi(late) < 0.2 * 0.5 * np.sum(data.whitened(data.observed - late) ** 2)  # an envelope has no cycles
+
+
+def test_ranks_share_what_is_compared():
+    """Of each kind the misfit is the same on any ranks, also on more ranks than windows."""
+    data, late = observations(waves()), waves(20.0).ravel()
+    data.emphasis.furthest_s = 100.0
+
+    def alone(size, parts):
+        """A rank's communicator: what the others say is what they said."""
+        return [
+            SimpleNamespace(rank=rank, size=size, allgather=lambda mine: parts.append(mine) or parts)
+            for rank in range(size)
+        ]
+
+    for data.emphasis.misfit in ("arrival_time", "envelope"):
+        for size in (1, 3, 2 * len(data.paths)):
+            said = []
+            found = [data.chi(late, comm) for comm in alone(size, said)]
+            assert found[-1] == pytest.approx(data.chi(late), rel=1e-14) and len(said) == size
 
 
 def test_long_periods_may_compare_other_things_than_waveforms():
@@ -222,10 +245,13 @@ def test_an_earth_that_skips_cycles_is_found_by_other_misfits(skipping, tmp_path
     fitted = [(entry.misfit, bool(entry.period_s)) for entry in record.iterations[1:]]
     assert fitted[0] == (kind, True) and fitted[-1] == ("waveform", False)
     assert all((misfit == kind) == long for misfit, long in fitted)
+    assert "first_misfit" in RunFolder(folder).read_record().config["inversion"]
     assert record.iterations[1].chi_data < 0.5 * record.iterations[0].chi_data
     assert record.judgement.fit < 1.1 and record.correlation.overall > 0.9
     first, last = (stored_emphasis(folder / name) for name in ("hessian-1.h5", "hessian.h5"))
-    assert first.misfit == kind and last.misfit == "waveform"
+    assert first.misfit == kind and last.misfit == "waveform" and last.text == ""
+    problem = read_problem(folder / "hessian-1.h5", MPI.COMM_SELF)
+    assert problem.compared == f"{FITTED[kind]}beyond 316 s"
 
 
 @pytest.mark.parametrize(

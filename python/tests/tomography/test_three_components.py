@@ -106,7 +106,7 @@ OF_ITS_OWN = "xi = true\nxi_level = 1\nxi_depths_km = [0, 400, 1000, 1900, 2891]
 
 
 def test_anisotropy_on_knots_of_its_own(tmp_path):
-    """Run, start again from it, solve, posterior, export, plan and pictures of a model whose parameters have different splines."""
+    """Run, start again from it, solve, posterior, export and pictures of a model whose parameters have different splines."""
     file = written(tmp_path, "pava")
     file.write_text(file.read_text().replace("xi = true", OF_ITS_OWN))
     config = load_config(file).replaced("run", directory=str(tmp_path / "run"))
@@ -127,7 +127,7 @@ def test_anisotropy_on_knots_of_its_own(tmp_path):
 
     fields = read_fields(tmp_path / "run")
     assert [fields.bases[name].n_lateral for name in ("dlnVs", "dlnxi")] == [42, 12]
-    assert fields.percent("dlnxi", [0.0], [0.0], [100.0]) != 0.0
+    assert 0.0 < abs(float(fields.percent("dlnxi", [0.0], [0.0], [100.0])[0])) < 100.0
     again = config.replaced("start", file=str(tmp_path / "run" / "model.h5")).replaced(
         "basis", xi_level=0, xi_depths_km=()
     )

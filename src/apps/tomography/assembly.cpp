@@ -108,7 +108,7 @@ template <class T> struct worker {
     std::vector<float> panel, joined;      // of one window
     std::vector<double> corrections;       // of one window
     std::vector<T> white, filtered;        // of one window, before its low-pass and before R
-    std::vector<T> weighted, lateral;      // of all windows of a stack
+    std::vector<T> weighted, lateral;      // of all windows of a stack; a block of its update
     std::vector<std::int64_t> parameters;
     data_misfit misfit;
     team_times times;
@@ -250,6 +250,9 @@ void join_rows(std::span<const float> left, std::span<const double> right, std::
     }
 }
 
+// Elements of a block that are written out at a time.
+constexpr std::size_t most_spread = std::size_t{1} << 18;
+
 // What a stack adds: its panels, or their factors, one under the other, and its gradient. The columns of corrections stand beside
 // the others.
 template <class T> class stacked_update {
@@ -362,7 +365,7 @@ template <class T> class stacked_update {
     }
 
     /// What the Kronecker products do not have: (h (x) T)^T (h' (x) T') of different groups, and (h (x) T)^T D and D^T D, of
-    /// corrections' columns D.
+    /// corrections' columns D. Written out for a few knots at a time.
     template <class Matrix> void add_between_groups(Matrix& matrix, double quantum) const {
         const std::vector<double> one{1.0};
         const auto structure = static_cast<std::int64_t>(w_.parameters.size()) - of_corrections();
@@ -372,19 +375,28 @@ template <class T> class stacked_update {
         };
         std::vector<separable_group> all = groups_;
         if (of_corrections() > 0) all.push_back(beside);
-        std::vector<T> products, block;
+        std::vector<T> products;
         for (std::size_t right = 0; right < all.size(); ++right) {
             for (std::size_t left = 0; left < right; ++left) {
                 multiply(all[left], all[right], products);
-                spread(products, all[left], weights(all[left]), all[right], weights(all[right]), quantum, block);
-                matrix.update(base::row_major<const T>(block.data(), all[left].size, all[right].size), indices_of(all[left]),
-                              indices_of(all[right]));
+                const std::span<const double> h = weights(all[left]);
+                const auto rows = static_cast<std::size_t>(all[left].columns);
+                const std::size_t at_a_time =
+                    std::max<std::size_t>(1, most_spread / (rows * static_cast<std::size_t>(all[right].size)));
+                for (std::size_t knot = 0; knot < h.size(); knot += at_a_time) {
+                    const auto some = h.subspan(knot, std::min(at_a_time, h.size() - knot));
+                    spread(products, all[left], some, all[right], weights(all[right]), quantum, w_.lateral);
+                    const auto begin = indices_of(all[left]).subspan(knot * rows, some.size() * rows);
+                    matrix.update(
+                        base::row_major<const T>(w_.lateral.data(), static_cast<std::int64_t>(begin.size()), all[right].size),
+                        begin, indices_of(all[right]));
+                }
             }
         }
         if (of_corrections() == 0) return;
         multiply(beside, beside, products);
-        spread(products, beside, one, beside, one, quantum, block);
-        matrix.update_symmetric(base::row_major<const T>(block.data(), beside.size, beside.size), indices_of(beside));
+        spread(products, beside, one, beside, one, quantum, w_.lateral);
+        matrix.update_symmetric(base::row_major<const T>(w_.lateral.data(), beside.size, beside.size), indices_of(beside));
     }
 
     /// T^T T' of the columns of two groups.
@@ -406,7 +418,7 @@ template <class T> class stacked_update {
     static void spread(std::span<const T> products, const separable_group& left, std::span<const double> h_left,
                        const separable_group& right, std::span<const double> h_right, double quantum, std::vector<T>& out) {
         const auto wide = static_cast<std::size_t>(right.columns);
-        out.resize(static_cast<std::size_t>(left.size * right.size));
+        out.resize(h_left.size() * static_cast<std::size_t>(left.columns * right.size));
         auto next = out.begin();
         for (const double h : h_left) {
             for (std::size_t i = 0; i < static_cast<std::size_t>(left.columns); ++i) {

@@ -54,6 +54,14 @@ std::vector<double> derivative(misfit_kind kind, std::span<const double> g, std:
 TEST(window_misfit, delays_are_found_between_samples) {
     for (const double late : {0.0, 0.3, -2.5, 7.8, -11.1}) EXPECT_NEAR(delay(packet(late), packet(0), 15), late, 0.01);
     EXPECT_LE(std::abs(delay(packet(11.0), packet(0), 5)), 5.5); // no farther than it is told to look
+    for (const double late : {0.5, 1.0, 4.0, -7.5}) {            // a wave that fills the window
+        std::vector<double> d(samples), g(samples);
+        for (std::size_t t = 0; t < samples; ++t) {
+            g[t] = std::cos(0.2 * static_cast<double>(t));
+            d[t] = std::cos(0.2 * (static_cast<double>(t) - late));
+        }
+        EXPECT_NEAR(delay(d, g, 15), late, 0.1 + 0.03 * std::abs(late));
+    }
     const std::vector<double> zero(samples, 0.0);
     EXPECT_EQ(delay(zero, packet(0), 10), 0.0);
     EXPECT_EQ(delay(packet(0), zero, 10), 0.0);

@@ -30,8 +30,8 @@ enum class theory {
 
 /// What the Earth's figure, rotation and crust do to the frequencies of a catalogue's modes, in rad/s; empty: nothing.
 struct figure_rates {
-    /// For path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp). Toroidal modes with n >= 2 then also have what
-    /// rays see of it beyond the path's average: the parts of the path where they are deep, and surfaces that dip.
+    /// For path::stretch() = 1: the Earth stretched by its ellipticity (figure.hpp). On minor arcs toroidal modes with n >= 2 then
+    /// also have what rays see of it beyond the path's average: where on the path they are deep, and surfaces that dip.
     std::vector<double> stretch;
     std::vector<double> turn;  ///< for path::eastward() = 1: a wave that goes round along the equator to the east
     std::vector<double> crust; ///< modes x as many as path::crust() has: what each of some crusts does

@@ -310,7 +310,11 @@ class TheorySettings:
 def as_it_was(config: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration of a stored run, with what keys meant that it does not have yet."""
     complete = "auto" if config.get("data", {}).get("components", "T") == "T" else "never"
-    return {**config, "theory": {"complete": complete, **config.get("theory", {})}}
+    return {
+        **config,
+        "theory": {"complete": complete, **config.get("theory", {})},
+        "inversion": {"first_misfit": "waveform", **config.get("inversion", {})},
+    }
 
 
 def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:

@@ -14,6 +14,7 @@ from craton.tomography.config.values import (
     falling_periods,
     filter_periods,
     knot_depths,
+    knots_of_level,
     none_or,
     profile,
 )
@@ -141,7 +142,9 @@ class BasisConfig:
         (), knot_depths, f"km; knot depths from 0 to {CMB_DEPTH_KM:g} instead of even ones; [] uses `radial`"
     )
     xi: bool = setting(
-        False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi, which doubles the unknowns"
+        False,
+        boolean,
+        "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi, which doubles the unknowns on the same knots",
     )
     xi_level: int = setting(0, integer(0, 8), "lateral level of dlnxi, usually coarser; 0: that of dlnVs")
     xi_depths_km: tuple[float, ...] = setting((), knot_depths, "km; knot depths of dlnxi; []: those of dlnVs")
@@ -156,9 +159,7 @@ class BasisConfig:
         """Coefficients of all parameters."""
         radial = len(self.radial_depths_km) or self.radial
         knots = [radial, len(self.xi_depths_km) or radial]
-        return sum(
-            (10 * 4 ** (level - 1) + 2) * count for level, count in zip(self.lateral_levels, knots, strict=False)
-        )
+        return sum(knots_of_level(level) * count for level, count in zip(self.lateral_levels, knots, strict=False))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,11 @@ SMALLEST = 1e-6
 """Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""
 
 
+def knots_of_level(level: int) -> int:
+    """Lateral knots of a level: corners of an icosahedron whose triangles are divided so often."""
+    return 10 * int(4 ** (level - 1)) + 2
+
+
 def explained(allowed: str, read: Reader) -> Reader:
     """The same reader, whose error says what is `allowed`."""
 

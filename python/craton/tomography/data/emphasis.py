@@ -41,6 +41,12 @@ class Emphasis:
     furthest_s: float = 0.0
     """Of arrival times, the longest shift that is tried."""
 
+    @property
+    def text(self) -> str:
+        """What it compares, "" for waveforms of all periods."""
+        what = {"waveform": "waveforms", "arrival_time": "arrival times", "envelope": "envelopes"}[self.misfit]
+        return f"{what} of periods beyond {self.period_s:.0f} s" if self.period_s else ""
+
     def taps(self, interval_s: float) -> f64 | None:
         """Of F at a sample interval, from the middle one on; None where all periods count."""
         return low_pass_taps(self.period_s, interval_s) if self.period_s else None

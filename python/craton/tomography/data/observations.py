@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from craton import _craton
 from craton.tomography.data.emphasis import Emphasis, filtered
 from craton.tomography.data.noise import neighbour_correlation
 from craton.tomography.data.paths import PathTable
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 f64 = NDArray[np.float64]
 
@@ -69,21 +72,31 @@ class Observations:
         taps = self.emphasis.taps(self.paths.sample_interval_s)
         return white if taps is None else filtered(white, taps, self.paths.offsets)
 
-    def chi(self, predicted: f64) -> float:
-        """What the emphasis makes of the misfit: half the squared residuals. predicted: seismograms of all windows, m."""
+    def chi(self, predicted: f64, comm: MPI.Comm | None = None) -> float:
+        """What the emphasis makes of the misfit: half the squared residuals. predicted: seismograms of all windows, m.
+
+        Collective where there is a comm: the ranks then share the arrival times and envelopes of windows.
+        """
         if self.emphasis.misfit == "waveform":
-            e = self.weighted(self.observed - predicted)
-        else:
-            e = np.asarray(
-                _craton.window_residuals(
-                    self.weighted(self.observed),
-                    self.weighted(predicted),
-                    self.paths.offsets,
-                    self.emphasis.misfit,
-                    self.furthest,
-                )
-            )
-        return 0.5 * float(np.sum(e * e))
+            white = self.weighted(self.observed - predicted)
+            return 0.5 * float(np.sum(white * white))
+        count = len(self.paths)
+        first, last = (
+            (0, count) if comm is None else (count * comm.rank // comm.size, count * (comm.rank + 1) // comm.size)
+        )
+        mine = self._squares(predicted, first, last)
+        return 0.5 * float(np.sum(mine if comm is None else np.concatenate(comm.allgather(mine))))
+
+    def _squares(self, predicted: f64, first: int, last: int) -> f64:
+        """Squared residuals of some windows, the sum of each."""
+        if first == last:
+            return np.zeros(0)
+        of, offsets = self.emphasis.misfit, self.paths.offsets[first : last + 1]
+        e = np.asarray(
+            _craton.window_residuals(self.weighted(self.observed), self.weighted(predicted), offsets, of, self.furthest)
+        )
+        begins = np.arange(last - first) if of == "arrival_time" else offsets[:-1] - offsets[0]
+        return np.asarray(np.add.reduceat(e * e, begins))
 
     @property
     def furthest(self) -> int:

@@ -152,17 +152,17 @@ class Inversion:
         if settings.long_periods_first or settings.robust != "none":
             g = self.synthetics.seismograms(state.latest)
         of.weights = self.redundancy
-        if settings.robust != "none":
+        if settings.long_periods_first:
+            of.misfit, of.furthest_s = self.schedule.misfit(state.period_s)
+            skipped = on_root(self.run.comm, lambda: self.schedule.left_out(g, state.period_s))
+            of.left_out = skipped if skipped.any() else None
+        if settings.robust != "none" and of.misfit == "waveform":  # late waves are no outliers among arrival times
             found = robust_weights(settings.robust, self.observations.window_misfits(g))
             of.weights = found if self.redundancy is None else self.redundancy * found
             if few := int(np.sum(found < 0.5)):
                 self.run.say(
                     f"{counted(few, 'window')} of {len(found)} weigh less than half: they fit much worse than the others"
                 )
-        if settings.long_periods_first:
-            of.misfit, of.furthest_s = self.schedule.misfit(state.period_s)
-            skipped = on_root(self.run.comm, lambda: self.schedule.left_out(g, state.period_s))
-            of.left_out = skipped if skipped.any() else None
         of.period_s = state.period_s
 
     def fit_shorter_periods(self) -> None:
@@ -216,7 +216,8 @@ class Inversion:
         entry = self.iteration_record(found.length)
         entry.period_s, entry.misfit, entry.left_out = of.period_s, of.misfit, left_out
         entry.fall = 1.0 - (found.chi_data + entry.chi_prior) / step.chi
-        entry.fitted = 2.0 * found.chi_data / max(1, self.observations.counted_samples)
+        if (samples := self.observations.counted_samples) > 0:
+            entry.fitted = 2.0 * found.chi_data / samples
         entry.assemble_s, entry.solve_s, entry.misfit_s = step.assemble_s, step.solve_s, step.misfit_s
         entry.solved_in = step.solved_in
         entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0

@@ -175,7 +175,7 @@ class ModeTheory:
 
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""
-        return self.observations.chi(self.seismograms(model))
+        return self.observations.chi(self.seismograms(model), self._comm)
 
     def assemble(
         self,

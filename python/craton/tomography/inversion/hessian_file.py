@@ -22,6 +22,7 @@ from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
+from craton.tomography.config.values import knots_of_level
 
 if TYPE_CHECKING:
     from craton import SymmetricMatrix
@@ -64,7 +65,7 @@ def read_system(file_name: pathlib.Path, precision: str = "refined") -> dict[str
         knots = stored[radii] = checked_numbers(stored, radii, None, wrong)
         if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
             raise wrong(f"{radii} = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
-        size += (10 * 4 ** (int(stored[level]) - 1) + 2) * len(knots)
+        size += knots_of_level(int(stored[level])) * len(knots)
     if len(splines) == 1:
         size *= int(stored.get("parameters", 1))
     stored.setdefault("corrections_precision", np.empty(0))

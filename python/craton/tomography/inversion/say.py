@@ -18,7 +18,7 @@ TABLE_HEAD = (
 )
 
 
-FITTED = {"waveform": "periods ", "arrival_time": "arrival times ", "envelope": "envelopes "}
+FITTED = {"waveform": "periods ", "arrival_time": "arrival times of periods ", "envelope": "envelopes of periods "}
 """What an iteration that does not fit all periods compares of those beyond one."""
 
 

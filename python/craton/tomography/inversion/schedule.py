@@ -3,7 +3,7 @@
 A wave that arrives more than half a period early or late fits best one cycle off, and pulls the model the wrong way. Long periods
 bear larger shifts, and arrival times and envelopes have no cycles. Where the starting model skips cycles, the run begins with
 [inversion] first_misfit of periods beyond first_periods_s, one after the other, and ends with waveforms of all periods. In every
-iteration windows whose cycles are skipped are left out until they fit.
+iteration of waveforms and arrival times, windows whose cycles are skipped are left out until they fit.
 """
 
 from __future__ import annotations
@@ -79,10 +79,11 @@ class Schedule:
         kind, furthest_s = self.misfit(period_s)
         if kind == "envelope":
             return np.zeros(len(self.data.paths), bool)
-        skipped = self.skipped(predicted, period_s)
+        observed, predicted = self.long_periods(predicted, period_s)
+        skipped = skipped_windows(self.data, observed, predicted, self.half_period_s(period_s))
         if kind == "waveform":
             return skipped
-        return skipped | unlike_windows(self.data, *self.long_periods(predicted, period_s), furthest_s)
+        return skipped | unlike_windows(self.data, observed, predicted, furthest_s)
 
     def first(self, predicted: f64) -> tuple[float, str]:
         """With which periods to begin (0: with all), and why, in words. predicted: g of the starting model."""

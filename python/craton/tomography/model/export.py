@@ -24,6 +24,7 @@ from craton.runs.files import check_room, replaced
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.model.fields import Fields, quantity_of
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
+from craton.tomography.model.splines import described, together
 from craton.tomography.model.vtk_files import write_structured_grid, write_unstructured_grid
 
 __all__ = ["MOST_POINTS", "ModelGrid", "export", "sample", "write_csv"]
@@ -188,8 +189,7 @@ def global_attributes(grid: ModelGrid, fields: Fields, name: str, command: str) 
         "model": name,
         "data_revision": "r0.0",
         "summary": f"Whole-mantle waveform inversion of {record.paths} seismograms of {record.events} earthquakes at "
-        f"{record.stations} stations on {record.lateral_knots} spherical splines times {record.radial_knots} B-splines."
-        + synthetic,
+        f"{record.stations} stations on {described(together(*fields.bases.values()))} splines." + synthetic,
         "reference": f"reference Earth: {fields.earth.name}",
         "keywords": "seismic, shear wave, s wave, mantle, waveform tomography",
         "Conventions": "CF-1.0",

@@ -112,10 +112,10 @@ STEPS_DEG = (15.0, 10.0, 9.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.75, 0.5)
 LARGEST_DEPTH_STEP_KM, SMALLEST_DEPTH_STEP_KM = 100.0, 5.0
 
 
-def usual_grid(basis: ModelBasis) -> tuple[float, float]:
-    """Degrees and km between points, half of what lies between the splines' knots."""
-    between_deg = float(np.degrees(np.sqrt(4.0 * np.pi / basis.n_lateral)))
-    between_km = float(np.min(np.diff(np.asarray(basis.radial_knots_m)))) / 1e3
+def usual_grid(*bases: ModelBasis) -> tuple[float, float]:
+    """Degrees and km between points, half of what lies between the knots of the finest splines."""
+    between_deg = min(float(np.degrees(np.sqrt(4.0 * np.pi / basis.n_lateral))) for basis in bases)
+    between_km = min(float(np.min(np.diff(np.asarray(basis.radial_knots_m)))) for basis in bases) / 1e3
     step_deg = next((step for step in STEPS_DEG if step <= 0.5 * between_deg), STEPS_DEG[-1])
     return step_deg, min(LARGEST_DEPTH_STEP_KM, max(SMALLEST_DEPTH_STEP_KM, 0.5 * between_km))
 

@@ -101,7 +101,7 @@ class OutsideSynthetics:
 
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""
-        return self.observations.chi(self.seismograms(model))
+        return self.observations.chi(self.seismograms(model), self.comm)
 
     # ------------------------------------------------------------------------------------------------------ on rank 0
 
@@ -153,7 +153,7 @@ class OutsideSynthetics:
 
     def _write(self, folder: ExchangeFolder, model: f64) -> None:
         fields = self.fields(model, f"model {folder.path.name}")
-        usual = usual_grid(fields.basis)
+        usual = usual_grid(*fields.bases.values())
         grid = self.settings.step_deg or usual[0], self.settings.depth_step_km or usual[1]
         folder.write(model, fields, self.paths_at(model), grid)
 

@@ -36,6 +36,7 @@ from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json, write_text
 from craton.tomography.config.load import Config, hessian_block, load_config
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.config.values import knots_of_level
 from craton.tomography.model.splines import level_of, parts_of, together
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Products, count_work, products_of, stacks_of
@@ -246,7 +247,7 @@ class Trials:
         coarser, finest = 0, max(levels)
         while coarser < finest - 1:
             wanted = [max(1, level - coarser) for level in levels]
-            unknowns = sum((10 * 4 ** (level - 1) + 2) * count for level, count in zip(wanted, radial, strict=True))
+            unknowns = sum(knots_of_level(level) * count for level, count in zip(wanted, radial, strict=True))
             if self.element_bytes * unknowns**2 // 2 <= LARGEST_HESSIAN_BYTES:
                 break
             coarser += 1

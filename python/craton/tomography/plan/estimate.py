@@ -242,19 +242,27 @@ class Estimate:
     @property
     def prior_bytes(self) -> float:
         """The inverse of the prior's lateral part, on each node: whole, or the node's share of a triangle."""
-        squares = self.work.lateral**2 + self.work.xi_lateral**2
-        whole = 8.0 * squares if self.work.prior_kind == "gaussian" else 0.0
-        return 0.5 * whole / self.nodes if self.work.prior_dealt else whole
+        if self.work.prior_kind != "gaussian":
+            return 0.0
+        return sum(8.0 * knots**2 * (0.5 / self.nodes if dealt else 1.0) for knots, dealt in self.lateral_parts)
+
+    @property
+    def lateral_parts(self) -> list[tuple[int, bool]]:
+        """Knots of each lateral part of the prior, and whether it is dealt over all ranks."""
+        return list(zip((self.work.lateral, self.work.xi_lateral), self.work.prior_dealt, strict=False))
 
     @property
     def prior_s(self) -> float:
         """Wall clock of making it: by one rank of each node, or a factorisation in float64 and twice as much for the inverse."""
-        machine, n = self.machine, self.work.lateral
-        if not self.work.prior_dealt:
-            return 1e-9 * machine.prior_ns_per_knot3 * n**3 * self.crowding
-        part = n / math.sqrt(self.ranks)
-        rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order) * self.work.solve_bytes / 8.0
-        return n**3 / rate / self.ranks * self.crowding
+        machine, seconds = self.machine, 0.0
+        for n, dealt in self.lateral_parts:
+            if not dealt:
+                seconds += 1e-9 * machine.prior_ns_per_knot3 * n**3
+                continue
+            part = n / math.sqrt(self.ranks)
+            rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
+            seconds += n**3 / (rate * self.work.solve_bytes / 8.0) / self.ranks
+        return seconds * self.crowding
 
     @property
     def kept_bytes(self) -> dict[str, float]:
@@ -284,14 +292,15 @@ class Estimate:
     @property
     def path_bytes(self) -> float:
         """All paths with their knots and weights."""
-        return self.work.paths * (PATH_BYTES + 16.0 * self.work.touched / self.work.radial / self.work.parameters)
+        same = 1 if self.work.xi_lateral else self.work.parameters
+        return self.work.paths * (PATH_BYTES + 16.0 * self.work.touched / self.work.radial / same)
 
     def extra_bytes(self, name: str) -> float:
         """What a rank needs for a phase only."""
         work, traces = self.work, 8.0 * self.work.samples
         if name == "prior":  # dealt, some elements at a time
             own = 4.0 * max(work.lateral, work.xi_lateral) ** 2 / self.ranks
-            return 4.0 * min(CHUNK_BYTES, own) if work.prior_dealt else 6.0 * self.prior_bytes
+            return 4.0 * min(CHUNK_BYTES, own) if any(work.prior_dealt) else 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise" and work.reproducible:  # rank 0's: the Hessian in float64, and its factor
@@ -317,7 +326,7 @@ class Estimate:
             del kept_of["factorise"]
         kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order or phase == "factorise")
         own, shared, alone = kept, 0.0, 0.0
-        if name == "prior" and together and not self.work.prior_dealt:
+        if name == "prior" and together and not any(self.work.prior_dealt):
             alone = self.extra_bytes("prior")  # one rank of a node makes it for all
         else:
             own += self.extra_bytes(name)
@@ -325,7 +334,7 @@ class Estimate:
             shared += self.prior_bytes
         if order >= PHASES.index("assemble"):  # buffers of messages are kept for reuse
             own += min(MESSAGES_BYTES, 2.0 * self.sent_per_assembly / self.ranks)
-        if order > PHASES.index("prior") and not self.work.prior_dealt:
+        if order > PHASES.index("prior") and not any(self.work.prior_dealt):
             alone = min(self.extra_bytes("prior"), HEAP_KEPT_BYTES)
         if order >= PHASES.index("set-up"):
             held = self.hessian_bytes / self.nodes

@@ -23,7 +23,7 @@ from craton.tomography.data.sources import file_observations, read_catalogues
 from craton.tomography.inversion.forward import forward_problems
 from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.earth_table import reference_earth
-from craton.tomography.model.splines import make_basis
+from craton.tomography.model.splines import make_basis, parts_of
 from craton.tomography.prior.gaussian import one_length
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
@@ -91,8 +91,8 @@ class Work:
     finer: bool
     """Data are made on splines half as far apart."""
     prior_kind: str
-    prior_dealt: bool
-    """Its lateral part is dealt over all ranks."""
+    prior_dealt: tuple[bool, ...]
+    """Of each parameter with knots of its own: whether its lateral part is dealt over all ranks."""
     corrections: int
     """Unknowns of earthquakes and stations."""
     corrections_touched: int
@@ -295,9 +295,12 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         synthetic=config.data.kind == "synthetic",
         finer=config.target is not None and config.target.finer,
         prior_kind=config.prior.kind,
-        prior_dealt=config.prior.kind == "gaussian"
-        and is_dealt(basis.n_lateral, settings.reproducible)
-        and one_length(basis, config.prior),
+        prior_dealt=tuple(
+            config.prior.kind == "gaussian"
+            and is_dealt(part.n_lateral, settings.reproducible)
+            and one_length(part, config.prior)
+            for part in parts_of(basis)[: 1 if basis.same_splines else None]
+        ),
         corrections=corrections.size,
         corrections_touched=touched,
         corrections_sums=sums_of(corrections),

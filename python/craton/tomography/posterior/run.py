@@ -84,9 +84,16 @@ def say_what_is_believed(console: Console | None, problem: LinearisedProblem, pr
     """The prior in words, and that a run's damping is none of it."""
     say(console, explained(prior))
     say(console, about_lengths(problem.basis))
+    say_what_is_compared(console, problem)
     if problem.damping > 0.0:
         damping = f"damping {problem.damping:g} of the run is left out"
         say(console, f"{damping}: it belongs to the steps, not to what is believed")
+
+
+def say_what_is_compared(console: Console | None, problem: LinearisedProblem) -> None:
+    """That a Hessian which a run kept of its first iterations is of something else than the data's waveforms."""
+    if problem.compared:
+        say(console, f"{problem.source.name} is of {problem.compared}: so are its misfit and what its data resolve")
 
 
 def read_model(name: str, size: int) -> f64:

@@ -138,7 +138,7 @@ def choose_strength(
         choices = judged(trials)
         summary = StrengthSummary(asdict(prior_config), problem.samples, trials, choices, choices[0].strength)
         on_root(comm, lambda: write(folder, summary))
-        show(console, summary, folder, prior_config)
+        show(console, summary, folder, prior_config, problem.compared)
     return summary
 
 
@@ -223,15 +223,18 @@ def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
         aside.write_bytes(png(strength_figure(summary)))
 
 
-def show(console: Console | None, summary: StrengthSummary, folder: StrengthFolder, config: PriorConfig) -> None:
-    """A table of the trials, and what each criterion says."""
+def show(
+    console: Console | None, summary: StrengthSummary, folder: StrengthFolder, config: PriorConfig, compared: str
+) -> None:
+    """A table of the trials, and what each criterion says. compared: what the Hessian is of, where not of all waveforms."""
     last = "" if summary.trials[0].left_out is None else "    left out"
     say(console, "\nstrength    chi_data   chi_prior  resolved   ln evidence   generalised" + last)
     for trial in summary.trials:
         line = f"{trial.strength:8.4g} {trial.chi_data:11.6g} {trial.chi_prior:11.6g} {trial.resolved:9.2f} "
         line += f"{trial.log_evidence:13.2f} {trial.generalised:13.6g}"
         say(console, line + (f" {trial.left_out:11.6g}" if last else ""))
-    say(console, f"(noise alone: chi_data = {summary.samples / 2:g}, half of the {summary.samples} samples)\n")
+    samples = f"{summary.samples} samples" if not compared else f"{summary.samples} residuals of {compared}"
+    say(console, f"(noise alone: chi_data = {summary.samples / 2:g}, half of the {samples})\n")
     for choice in summary.choices:
         value = "-" if choice.strength is None else f"{choice.strength:.4g}"
         say(console, f"{choice.criterion + ':':<30} {value:<9} {choice.remark}".rstrip())

@@ -75,8 +75,8 @@ def of_radius(profile: Profile) -> Callable[[f64], f64]:
     return lambda radius_m: np.array([at_depth(profile, EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
-Dealing = Callable[[ModelBasis, float, float], DistributedLateral]
-"""(basis, correlation_km, nugget): C_lateral dealt over ranks. Collective."""
+Dealing = Callable[[ModelBasis, float, float], DistributedLateral | None]
+"""(basis, correlation_km, nugget): C_lateral dealt over ranks, or None where each node has it whole. Collective."""
 
 
 def gaussian_prior(
@@ -85,7 +85,7 @@ def gaussian_prior(
     """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for strengths and knots.
 
     share: how ranks come by the lateral matrices, the large ones; collective where that is. deal: deals the lateral matrix over the
-    ranks instead, where one correlation length serves all depths.
+    ranks instead, where one correlation length serves all depths and it does not say None.
     """
     strengths = zip(NAMES, parts_of(basis), (config.strength, config.xi_strength), strict=False)
     parameters = [(name, part, replace(config, strength=strength)) for name, part, strength in strengths]
@@ -127,9 +127,10 @@ def gaussian_part(
         values, vectors = np.linalg.eigh(lateral)
         return np.vstack([vectors, np.sqrt(values)])
 
-    if len(different) == 1 and deal is not None:
-        return DistributedSeparable(block, deal(basis, float(different[0]), config.nugget), radial)
     if len(different) == 1:
+        dealt = None if deal is None else deal(basis, float(different[0]), config.nugget)
+        if dealt is not None:
+            return DistributedSeparable(block, dealt, radial)
         return Separable(block, share((block.lateral, block.lateral), inverse), radial)
     shape = (block.lateral + 1, block.lateral)
     tables = [share(shape, functools.partial(root, number)) for number in range(len(different))]

@@ -60,13 +60,12 @@ def with_corrections(prior: AnyPrior, precision: f64) -> AnyPrior:
 
 def gaussian_of(basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, alone: bool = False) -> Prior:
     """Collective: the Gaussian prior, whole on each node or dealt over the ranks."""
-    if not is_dealt(basis.n_lateral, alone):
-        return gaussian_prior(basis, config, made_once_per_node(world, comm))
-
     parts = {part.n_lateral: part for part in parts_of(basis)}
 
     @functools.cache  # parameters mostly have the same knots
-    def dealt(knots: int, correlation_km: float, nugget: float) -> DistributedLateral:
+    def dealt(knots: int, correlation_km: float, nugget: float) -> DistributedLateral | None:
+        if not is_dealt(knots, alone):
+            return None
         return distributed_lateral(parts[knots], correlation_km, nugget, world, comm)
 
     share = made_once_per_node(world, comm)

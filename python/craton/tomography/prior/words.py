@@ -7,6 +7,7 @@ from craton.settings import toml_value
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import Profile
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
+from craton.tomography.model.splines import parts_of
 
 
 def values_of(profile: Profile) -> list[float]:
@@ -39,10 +40,12 @@ def explained(config: PriorConfig) -> str:
 
 def about_lengths(basis: ModelBasis) -> str:
     """What a correlation length does, in a sentence or two."""
-    spacing_km = EARTH_RADIUS_KM * float(basis.spacing_rad)
+    parts = parts_of(basis)[: 1 if basis.same_splines else None]
+    apart = [f"{EARTH_RADIUS_KM * float(part.spacing_rad):.0f} km" for part in parts]
+    spacing = apart[0] if len(apart) == 1 else f"{apart[0]} (dlnVs) and {apart[1]} (dlnxi)"
     return (
         f"  A correlation length smooths nothing that the data determine. Where no path goes the model returns to 0 over about one "
-        f"length; knots are {spacing_km:.0f} km apart, and a length below half of that leaves them uncorrelated."
+        f"length; knots are {spacing} apart, and a length below half of that leaves them uncorrelated."
     )
 
 

@@ -72,6 +72,8 @@ class LinearisedProblem:
     """The run's configuration."""
     corrections: f64 = field(default_factory=lambda: np.empty(0))
     """Of earthquakes and stations, at the model: they are integrated out of everything else here (marginal.py)."""
+    compared: str = ""
+    """What its iteration compared where that was not waveforms of all periods, in words."""
 
     @property
     def parameters(self) -> list[tuple[ParameterBlock, ModelBasis]]:
@@ -115,7 +117,7 @@ def read_problem(
     return LinearisedProblem(
         source, basis, world, comm, hessian, gradient, model[: basis.size].copy(), mean[: basis.size].copy(), chi_data,
         samples, int(there["linearised_at_iteration"]), damping, run_prior(there),
-        json.loads(there.get("config", "{}")), values,
+        json.loads(there.get("config", "{}")), values, on_root(comm, lambda: stored_emphasis(source).text),
     )  # fmt: skip
 
 

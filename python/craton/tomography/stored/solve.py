@@ -120,6 +120,8 @@ def steps_of(
     for config in prior_configs:
         say(console, explained(config))
     say(console, about_lengths(problem.basis))
+    if problem.compared:
+        say(console, f"{problem.source.name} is of {problem.compared}: so is the step")
     equations = NormalEquations(
         problem.hessian, problem.comm, precision, problem.damping, lambda text: say(console, text)
     )

@@ -3,9 +3,9 @@
 Below a place of colatitude theta the elliptical Earth is the spherical one, stretched by s = -2/3 P_2(cos theta) times its
 ellipticity at each radius (figure.hpp). A mode's local frequency there is that of the same degree in the stretched Earth, and a
 path takes the mean of s along it. The rates d omega / d s are differences of modes that are solved for in Earths stretched to
-both sides. Higher overtones of toroidal modes are body waves, which see the depths of their path one after the other: what their
-rays see beyond the mean is added where seismograms are summed (src/apps/tomography/shear_rays.hpp). The Coriolis force splits
-modes by chi; along a great circle that is a shift with the cosine of the angle between its axis and the Earth's.
+both sides. Higher overtones of toroidal modes are body waves, which see the depths of their path one after the other. What their
+rays see beyond the mean is added, on minor arcs, where seismograms are summed (src/apps/tomography/shear_rays.hpp). The Coriolis
+force splits modes by chi; along a great circle that is a shift with the cosine of the angle between its axis and the Earth's.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <numbers>
+#include <numeric>
 
 namespace craton::tomography {
 
@@ -28,14 +29,18 @@ void differentiate(std::span<const double> x, std::span<double> out) {
     }
 }
 
-// sum over t of d[t + shift] g[t]
-double correlation(std::span<const double> d, std::span<const double> g, std::int64_t shift) {
+// How alike d[t + shift] and g[t] are, between -1 and 1, where both are in the window; 0 where that has less than half of g.
+double correlation(std::span<const double> d, std::span<const double> g, std::int64_t shift, double energy) {
     const auto n = static_cast<std::int64_t>(g.size());
-    double sum = 0;
+    double sum = 0, of_d = 0, of_g = 0;
     for (std::int64_t t = std::max<std::int64_t>(0, -shift); t < std::min(n, n - shift); ++t) {
-        sum += d[static_cast<std::size_t>(t + shift)] * g[static_cast<std::size_t>(t)];
+        const double late = d[static_cast<std::size_t>(t + shift)];
+        const double here = g[static_cast<std::size_t>(t)];
+        sum += late * here;
+        of_d += late * late;
+        of_g += here * here;
     }
-    return sum;
+    return of_d > 0 && of_g > 0.5 * energy ? sum / std::sqrt(of_d * of_g) : 0.0;
 }
 
 void envelope_of(std::span<const double> x, std::vector<double>& transform, std::span<double> out) {
@@ -57,17 +62,18 @@ void hilbert_transform(std::span<const double> x, std::span<double> out) {
 
 double delay(std::span<const double> d, std::span<const double> g, std::int64_t furthest) {
     furthest = std::min(furthest, static_cast<std::int64_t>(g.size()) - 1);
+    const double energy = std::inner_product(g.begin(), g.end(), g.begin(), 0.0);
     std::int64_t best = 0;
-    double largest = correlation(d, g, 0);
+    double largest = correlation(d, g, 0, energy);
     for (std::int64_t shift = -furthest; shift <= furthest; ++shift) {
-        const double found = correlation(d, g, shift);
+        const double found = correlation(d, g, shift, energy);
         if (found > largest) {
             largest = found;
             best = shift;
         }
     }
-    const double before = correlation(d, g, best - 1);
-    const double after = correlation(d, g, best + 1);
+    const double before = correlation(d, g, best - 1, energy);
+    const double after = correlation(d, g, best + 1, energy);
     const double cosine = (before + after) / (2.0 * largest); // of one sample's phase
     if (!(largest > 0) || !(std::abs(cosine) < 1.0) || std::max(before, after) > largest) return static_cast<double>(best);
     const double phase = std::acos(cosine);

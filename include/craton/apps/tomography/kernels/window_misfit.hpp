@@ -48,8 +48,9 @@ class window_misfit {
 extern template void window_misfit::derivative(std::span<const float>, std::int64_t, std::span<float>) const;
 extern template void window_misfit::derivative(std::span<const double>, std::int64_t, std::span<double>) const;
 
-/// By how many samples d is later than g: where their cross-correlation is largest, among shifts of up to `furthest` samples.
-/// Between samples the correlation's neighbours are taken for a cosine.
+/// By how many samples d is later than g: where their cross-correlation is largest, among shifts of up to `furthest` samples. It is
+/// that of the samples which both have in the window, divided by the root of both energies there: a wave that fills the window has
+/// its delay, too. Between samples the correlation's neighbours are taken for a cosine.
 double delay(std::span<const double> d, std::span<const double> g, std::int64_t furthest);
 
 /// H x, H[t, s] = 2 / (pi (t - s)) for odd t - s and 0 for even ones: exact for samples that are zero outside.
