@@ -24,6 +24,7 @@ from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
 from craton.tomography.plan.estimate import HEAP_KEPT_BYTES, PHASES, REFINEMENTS
 from craton.tomography.plan.forecast import plan_of_run
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
+from craton.tomography.prior import make
 
 ROUND = Machine(
     name="round numbers",
@@ -197,6 +198,23 @@ def test_times_follow_from_counts_and_rates(counted):
     parts = sum(part.seconds for part in alone.parts)
     assert found["assemble"].seconds == pytest.approx(parts + 3 * 4 * packed / 10e9 + 4 * packed / 1e9)
     assert alone.seconds == pytest.approx(sum(phase.seconds for phase in alone.phases))
+
+
+def test_anisotropy_has_knots_of_its_own(small_config, tmp_path, monkeypatch):
+    """Each parameter's prior by its own knots; a machine is measured on both."""
+    config = small_config.replaced("basis", xi=True, xi_level=1, xi_depths_km=(0.0, 400.0, 1000.0, 1900.0, 2891.0))
+    config = config.replaced("paths", maximum=60).replaced("run", directory=str(tmp_path))
+    work, geometry = plan_work.count_work(config)
+    assert (work.lateral, work.xi_lateral, work.structure) == (162, 12, config.basis.unknowns)
+    alone = phases(planning.predict(work, geometry, ROUND, 1))
+    assert alone["prior"].seconds == pytest.approx(5e-9 * (162**3 + 12**3))
+    monkeypatch.setattr(make, "KNOTS_ON_EACH_NODE", 100)
+    assert plan_work.count_work(config)[0].prior_dealt == (True, False)
+    assert plan_work.count_work(config.replaced("inversion", reproducible=True, precision="float64"))[
+        0
+    ].prior_dealt == (False, False)
+    machine = calibrate_alone(config, geometry, 100 << 20)
+    assert 0.1 < machine.product_gflops < 1000 and machine.panel_ns_per_term > 0
 
 
 def test_more_ranks_share_the_work_and_more_nodes_send(counted):

@@ -168,7 +168,7 @@ def test_a_page_of_nact_shows_what_a_window_of_each_component_sees(three_compone
         event = data.paths.events.name[data.paths.event[row]]
         assert sum(caption.startswith(f"{what} motion of {event} to") for caption in captions) == 1
     assert "What a seismogram sees" in text and "coupled branches, NACT" in text
-    assert "parameters: 42 knots × 5 radial × dlnVs and dlnxi" in text and "<b>420</b>" in text
+    assert "parameters: 42 lateral knots × 5 radial × dlnVs and dlnxi" in text and "<b>420</b>" in text
 
 
 def test_typical_windows_are_near_the_median_distance(folder, three_components):
