@@ -47,8 +47,8 @@ std::unique_ptr<any_dist_array> make(world& ranks, const std::string& dtype, con
 strided_array checked_memory(const any_dist_array& a, const nb::object& array, const numbers& low, const numbers& high,
                              const char* call) {
     strided_array memory(array, call);
-    const nb::str type(nb::object(array.attr("dtype")));
-    if (type.c_str() != std::string(a.dtype())) {
+    if (memory.dtype() != a.dtype()) {
+        const nb::str type(nb::object(array.attr("dtype")));
         throw user_error(std::string("dist_array ") + call + ": " + type.c_str() + " memory; allowed: " + a.dtype());
     }
     bool fits = memory.extents.size() == low.size() && low.size() == high.size();
@@ -77,6 +77,11 @@ operation start_accumulate(any_dist_array& a, const numbers& low, const numbers&
     const auto from = checked_memory(a, block, low, high, "accumulate");
     auto handle = without_gil([&] { return a.start_accumulate({low, high}, {from.bytes, from.strides}); });
     return {std::move(handle), nb::object()};
+}
+
+void accumulate(any_dist_array& a, const numbers& low, const numbers& high, const any_array& block) {
+    const auto from = checked_memory(a, block, low, high, "accumulate");
+    without_gil([&] { a.start_accumulate({low, high}, {from.bytes, from.strides}).wait(); });
 }
 
 void post_accumulate(any_dist_array& a, const numbers& low, const numbers& high, const any_array& block) {
@@ -120,6 +125,10 @@ Complete when the elements are in the owners' memory. Any thread; not collective
              R"(Starts adding memory to a rectangle of the array; the memory may be reused on return.
 
 Complete when all has been added. Any thread; not collective; owners on other nodes must poll.)")
+        .def("accumulate", &accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"),
+             R"(Adds memory to a rectangle of the array; all has been added on return.
+
+Blocking, any thread; not collective; owners on other nodes must poll.)")
         .def("post_accumulate", &post_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"),
              R"(As start_accumulate without a receipt: all has been added after the next sync().
 

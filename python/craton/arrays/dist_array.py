@@ -29,7 +29,7 @@ from craton.arrays import reductions, tile_layouts
 from craton.arrays.array import Array, checked_dtype, ranks_text, times
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
 from craton.arrays.selection.indexing import Place, rectangle_of
-from craton.arrays.views import AppliedFunction, ArrayView, assign
+from craton.arrays.views import AppliedFunction, ArrayView, assign, is_in_place
 from craton.errors import UserError
 
 _MOST_DIMENSIONS = 4
@@ -164,10 +164,11 @@ class DistArray(Arithmetic, Array):
     # Rectangles. Not collective, any thread; see ArrayView.
 
     def __getitem__(self, key: Any) -> ArrayView:
-        return ArrayView(self, *rectangle_of(key, self.shape))
+        return ArrayView(self, *rectangle_of(key, self._shape), key)
 
     def __setitem__(self, key: Any, value: ArrayLike | ArrayView) -> None:
-        assign(self[key], value)
+        if not is_in_place(self, key, value):
+            assign(self[key], value)
 
     # The whole array. Collective, blocking.
 

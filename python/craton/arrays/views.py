@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from craton.arrays.dist_array import DistArray
 
 
+NO_KEY = object()
+"""Of a view that was picked of another view."""
+
+
 class JudgedPiece(NamedTuple):
     """One of a rectangle's pieces, as get_above found it: low <= i < high in the array, its largest |element|, whether it came."""
 
@@ -68,10 +72,11 @@ class ArrayView(Elements):
     gets each other; all else needs a sync() between (array/dist_array.hpp).
     """
 
-    __slots__ = ("_array", "_high", "_kept", "_low")
+    __slots__ = ("_array", "_high", "_kept", "_key", "_low")
 
-    def __init__(self, array: DistArray, low: Place, high: Place, kept: tuple[int, ...]) -> None:
-        self._array, self._low, self._high, self._kept = array, low, high, kept
+    def __init__(self, array: DistArray, low: Place, high: Place, kept: tuple[int, ...], key: Any = NO_KEY) -> None:
+        """key: what picked it of the array, for assign()."""
+        self._array, self._low, self._high, self._kept, self._key = array, low, high, kept, key
 
     @property
     def array(self) -> DistArray:
@@ -91,7 +96,8 @@ class ArrayView(Elements):
     @property
     def shape(self) -> Place:
         """Without the dimensions that an integer picked one index of."""
-        return tuple(self._high[d] - self._low[d] for d in self._kept)
+        low, high = self._low, self._high
+        return tuple([high[d] - low[d] for d in self._kept])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -119,7 +125,7 @@ class ArrayView(Elements):
 
     def accumulate(self, block: ArrayLike) -> None:
         """Adds a block, which is broadcast: each element's contribution counts whole, once. Complete on return."""
-        self.start_accumulate(block).wait()
+        self._array._core.accumulate(self._low, self._high, self._placed("accumulate", block))
 
     def start_accumulate(self, block: ArrayLike) -> Transfer:
         """As accumulate(), but returns while elements travel; the block may be reused at once."""
@@ -184,6 +190,8 @@ class ArrayView(Elements):
         )
 
     def _with_all_dimensions(self, array: NDArray[Any]) -> NDArray[Any]:
+        if len(self._kept) == len(self._low):
+            return array
         return array[tuple(slice(None) if d in self._kept else np.newaxis for d in range(len(self._low)))]
 
     def _checked_out(self, call: str, out: NDArray[Any]) -> NDArray[Any]:
@@ -196,6 +204,11 @@ class ArrayView(Elements):
 
     def _placed(self, call: str, value: ArrayLike) -> NDArray[Any]:
         return self._with_all_dimensions(self._block(call, value))
+
+
+def is_in_place(array: DistArray, key: Any, value: Any) -> bool:
+    """Whether `value` is what `array[key]` was, with this very key: the end of `A[key] += block`, which is done already."""
+    return type(value) is ArrayView and value._array is array and value._key is key
 
 
 def assign(view: ArrayView, value: ArrayLike | ArrayView) -> None:

@@ -289,3 +289,45 @@ def test_layouts_are_what_they_say():
     assert owners.tolist() == [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1]]
     assert tile_layouts.plan((4,), 3, tiles=1, grid=(3,))[1].tolist() == [0, 1, 2, 0]
     assert tile_layouts.plan((4, 2), 3, boundaries=[[0, 1, 4], [0, 2]], owners=[2, 0])[1].tolist() == [[2], [0]]
+
+
+def test_a_view_is_put_elsewhere_but_not_into_its_own_place(world):
+    """What Python assigns after += is known by its key; another key, another array and a view of a view are put."""
+    a, b = craton.DistArray(world, (6, 6)), craton.DistArray(world, (6, 6))
+    key = np.s_[0:2, 0:2]
+    a[key] += np.ones((2, 2))
+    view = a[key]
+    a[key] = view  # its own place
+    b[key] = view
+    a[4:6, 4:6] = view
+    a[4:6, 4:6][0:1] += 1.0
+    world.barrier()
+    assert a.gather().sum() == 10.0 and b.gather().sum() == 4.0
+    for wrong in (None, (None, 0)):
+        with pytest.raises(craton.UserError, match="allowed: integers"):
+            a[wrong] = a[0:2][0:1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int32", "int64"])
+def test_memory_of_any_strides(world, dtype):
+    a = craton.DistArray(world, (8, 6), dtype)
+    whole = np.arange(192).reshape(16, 12).astype(dtype)
+    for number, block in enumerate(
+        (whole[::2, ::2], whole[::-2, 11::-2], whole[:6, :8].T, np.broadcast_to(whole[0, :6], (8, 6)))
+    ):
+        fixed = np.array(block)
+        fixed.flags.writeable = False
+        if world.rank == 0:
+            a[:, :] += block
+            a[:, :] += fixed
+        a.sync()
+        np.testing.assert_array_equal(a.gather(), 2 * np.array(block), err_msg=str(number))
+        if world.rank == 0:
+            a[:, :] = 0
+        a.sync()
+    with pytest.raises(craton.UserError, match=f"elements of .* into an array of {dtype}|allowed"):
+        a[:, :] += np.ones((8, 6), "datetime64[s]")
+    swapped = np.ones((8, 6)).astype(np.dtype(dtype).newbyteorder())
+    a[:, :] += swapped  # another byte order is converted
+    a.sync()
+    assert np.all(a.gather() == world.size)

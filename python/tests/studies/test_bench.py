@@ -211,7 +211,8 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
 
 
 @pytest.mark.parametrize(
-    "name", ["assembly", "cholesky", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"]
+    "name",
+    ["assembly", "calls", "cholesky", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"],
 )
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
@@ -314,6 +315,12 @@ def test_counters_count_what_was_added(tmp_path):
     for delivery in ("direct", "messages"):
         assert with_name(records, delivery, "others")["value"] > 0
     assert records["direct: own"]["limit_name"] == "100 M/s"
+
+
+def test_calls_from_python(tmp_path):
+    records = records_of(tmp_path, "calls", "--ranks", 2, "--repeats", 2, "--set", "calls=200")
+    assert set(records) == {"+= of 16 x 16", "+= beside NumPy", "update of 16 x 16"}
+    assert all(record["value"] > 0 for record in records.values()) and records["+= of 16 x 16"]["unit"] == "us"
 
 
 def test_memory_stays_within_its_bound(tmp_path: Path) -> None:

@@ -27,7 +27,20 @@ def rectangle_of(key: Any, shape: Sequence[int]) -> tuple[Place, Place, tuple[in
     key: integers (negative ones from the end), slices of step 1 (cut to the array), an ellipsis, fewer than there are dimensions.
     UserError for any other.
     """
-    low, high, kept = [], [], []
+    low, high, kept = list[int](), list[int](), list[int]()
+    if type(key) is tuple and len(key) == len(shape):  # mostly slices of integers
+        try:
+            for each, extent in zip(key, shape, strict=True):
+                first, last, step = each.indices(extent)
+                if step != 1:
+                    break
+                low.append(first)
+                high.append(last if last > first else first)
+            else:
+                return tuple(low), tuple(high), tuple(range(len(low)))
+        except (AttributeError, TypeError, ValueError):
+            pass
+        low, high = [], []
     for d, (each, extent) in enumerate(zip(_per_dimension("DistArray", key, len(shape)), shape, strict=True)):
         if isinstance(each, slice):
             first, last = _of_slice(each, d, extent)
