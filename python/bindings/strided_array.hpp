@@ -20,6 +20,7 @@ struct strided_array {
             bytes = static_cast<std::byte*>(memory.buf);
             element_bytes = memory.itemsize;
             format = memory.format;
+            if (format.starts_with('=')) format.erase(0, 1); // elements that are not aligned
             extents.assign(memory.shape, memory.shape + memory.ndim);
             strides.assign(memory.strides, memory.strides + memory.ndim);
             PyBuffer_Release(&memory); // the array outlives the call

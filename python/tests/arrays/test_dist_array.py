@@ -327,6 +327,9 @@ def test_memory_of_any_strides(world, dtype):
         a.sync()
     with pytest.raises(craton.UserError, match=f"elements of .* into an array of {dtype}|allowed"):
         a[:, :] += np.ones((8, 6), "datetime64[s]")
+    unaligned = np.zeros(48 * whole.itemsize + 1, "u1")[1:].view(dtype).reshape(8, 6)
+    assert not unaligned.flags.aligned
+    np.testing.assert_array_equal(a[:, :].get(out=unaligned), np.zeros((8, 6)))
     swapped = np.ones((8, 6)).astype(np.dtype(dtype).newbyteorder())
     a[:, :] += swapped  # another byte order is converted
     a.sync()
