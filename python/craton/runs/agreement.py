@@ -104,3 +104,8 @@ def on_all(world: _craton.World, work: Callable[[], Result], who: str = "") -> R
     except UserError as told:
         raise told from cause
     return cast(Result, result)
+
+
+def share(total: int, size: int, rank: int) -> tuple[int, int]:
+    """The contiguous part of range(total) that falls to a rank: first, and one more than the last."""
+    return total * rank // size, total * (rank + 1) // size

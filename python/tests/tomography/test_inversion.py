@@ -12,7 +12,7 @@ from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
-from craton.runs.agreement import on_root
+from craton.runs.agreement import on_root, share
 from craton.runs.files import replaced
 from craton.runs.progress import make_console
 from craton.tomography import start as inversion
@@ -26,7 +26,7 @@ from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import without_near_paths
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.forward import ModeTheory, share
+from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.hessian_file import whole_hessian
 from craton.tomography.model.knots import correlation
 from craton.tomography.model.splines import make_basis

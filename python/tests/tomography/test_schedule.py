@@ -14,10 +14,9 @@ from craton import UserError
 from craton._craton import EarthModel
 from craton.runs.files import write_hdf5
 from craton.tomography.config.tables import InversionConfig
-from craton.tomography.data.emphasis import LEFT_OUT, Emphasis, filtered, low_pass_taps
+from craton.tomography.data.emphasis import COMPARED, LEFT_OUT, Emphasis, filtered, low_pass_taps
 from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.judgement import skipped_windows
-from craton.tomography.inversion.say import FITTED
 from craton.tomography.inversion.schedule import MOST_ITERATIONS, Schedule, usual_first_periods_s
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.draw import drawn_model
@@ -251,7 +250,7 @@ def test_an_earth_that_skips_cycles_is_found_by_other_misfits(skipping, tmp_path
     first, last = (stored_emphasis(folder / name) for name in ("hessian-1.h5", "hessian.h5"))
     assert first.misfit == kind and last.misfit == "waveform" and last.text == ""
     problem = read_problem(folder / "hessian-1.h5", MPI.COMM_SELF)
-    assert problem.compared == f"{FITTED[kind]}beyond 316 s"
+    assert problem.compared == f"{COMPARED[kind]} beyond 316 s"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ f64 = NDArray[np.float64]
 
 LEFT_OUT = 1e6
 """sigma of a window that is left out is so many times its own: it weighs nothing, and stays finite."""
+COMPARED = {"waveform": "periods", "arrival_time": "arrival times of periods", "envelope": "envelopes of periods"}
+"""What is compared where not all periods are, in words that "beyond 300 s" follows."""
 REACH = 4.0
 """Standard deviations of the filter's bell that its taps cover."""
 
@@ -44,8 +46,7 @@ class Emphasis:
     @property
     def text(self) -> str:
         """What it compares, "" for waveforms of all periods."""
-        what = {"waveform": "waveforms", "arrival_time": "arrival times", "envelope": "envelopes"}[self.misfit]
-        return f"{what} of periods beyond {self.period_s:.0f} s" if self.period_s else ""
+        return f"{COMPARED[self.misfit]} beyond {self.period_s:.0f} s" if self.period_s else ""
 
     def taps(self, interval_s: float) -> f64 | None:
         """Of F at a sample interval, from the middle one on; None where all periods count."""

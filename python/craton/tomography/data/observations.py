@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.runs.agreement import share
 from craton.tomography.data.emphasis import Emphasis, filtered
 from craton.tomography.data.noise import neighbour_correlation
 from craton.tomography.data.paths import PathTable
@@ -81,9 +82,7 @@ class Observations:
             white = self.weighted(self.observed - predicted)
             return 0.5 * float(np.sum(white * white))
         count = len(self.paths)
-        first, last = (
-            (0, count) if comm is None else (count * comm.rank // comm.size, count * (comm.rank + 1) // comm.size)
-        )
+        first, last = (0, count) if comm is None else share(count, comm.size, comm.rank)
         mine = self._squares(predicted, first, last)
         return 0.5 * float(np.sum(mine if comm is None else np.concatenate(comm.allgather(mine))))
 

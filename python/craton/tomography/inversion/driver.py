@@ -26,6 +26,7 @@ from craton.runs.record import facts_of
 from craton.runs.words import counted
 from craton.tomography.data.corrected_catalogues import summarised, write_tables
 from craton.tomography.data.corrections import Corrections, true_corrections
+from craton.tomography.data.emphasis import COMPARED
 from craton.tomography.data.redundancy import redundancy
 from craton.tomography.folder import IterationRecord, Judgement, RunRecord, TheoryCheck
 from craton.tomography.inversion.assembly import Assembly
@@ -36,7 +37,7 @@ from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.persistence import FoundStep, RunFiles, State
 from craton.tomography.inversion.preparation import prepare
 from craton.tomography.inversion.robust import robust_weights
-from craton.tomography.inversion.say import FITTED, TABLE_HEAD, about_recovery, iteration_line
+from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
 from craton.tomography.inversion.schedule import Schedule
 from craton.tomography.inversion.step import Accepted, StepSearch
 from craton.tomography.inversion.stopping import reason_to_stop
@@ -169,8 +170,10 @@ class Inversion:
         """From the next iteration on."""
         state = self.state
         state.period_s = self.schedule.after(state.period_s)
-        fitted = FITTED[self.schedule.misfit(state.period_s)[0]]
-        self.run.say(f"now {fitted}beyond {state.period_s:.0f} s" if state.period_s else "now waveforms of all periods")
+        compared = COMPARED[self.schedule.misfit(state.period_s)[0]]
+        self.run.say(
+            f"now {compared} beyond {state.period_s:.0f} s" if state.period_s else "now waveforms of all periods"
+        )
         self.files.save(state, self.basis, self.target)
 
     def linearise(self) -> Linearised:

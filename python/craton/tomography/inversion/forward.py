@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton.errors import UserError
+from craton.runs.agreement import share
 from craton.tomography.data.corrections import Corrections
 from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 
@@ -108,11 +109,6 @@ def forward_problems(
     rates = {name: values.tolist() for name, values in (figure or {}).items()}
     g = _craton.ForwardProblem(modes, basis, data.filter_periods_s, of.kind, spheroidal, complete, rates, of.scaling())
     return g, g if of.of_panels == of.kind else g.of_theory(of.of_panels)
-
-
-def share(total: int, size: int, rank: int) -> tuple[int, int]:
-    """The contiguous part of range(total) that falls to a rank."""
-    return total * rank // size, total * (rank + 1) // size
 
 
 def predict(forward: ForwardProblem, paths: PathSet, model: f64, comm: MPI.Comm, threads: int) -> f64:

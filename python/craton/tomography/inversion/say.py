@@ -9,17 +9,14 @@ from craton.runs.words import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from craton.tomography.folder import CoverageCorrelation, IterationRecord
+    from craton.tomography.data.emphasis import COMPARED
+from craton.tomography.folder import CoverageCorrelation, IterationRecord
 
 TABLE_HEAD = (
     "\n iteration      chi_data     chi_prior   variance    residual   step"
     "   assemble   solve   search   paths/s\n"
     "                                         reduction   reduction              s       s        s"
 )
-
-
-FITTED = {"waveform": "periods ", "arrival_time": "arrival times of periods ", "envelope": "envelopes of periods "}
-"""What an iteration that does not fit all periods compares of those beyond one."""
 
 
 def say(console: Console | None, text: str) -> None:
@@ -36,7 +33,7 @@ def iteration_line(it: IterationRecord) -> str:
         line += f" {it.step_length:6.3g} {it.assemble_s:10.2f} {it.solve_s:7.2f} {it.misfit_s:8.2f}"
         line += f" {it.paths_per_s:9.0f}"
     if it.period_s:
-        line += f"   {FITTED[it.misfit]}beyond {it.period_s:.0f} s"
+        line += f"   {COMPARED[it.misfit]} beyond {it.period_s:.0f} s"
     if it.left_out:
         line += f"   {counted(it.left_out, 'window')} left out"
     return line

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.runs.words import counted
-from craton.tomography.data.emphasis import filtered, low_pass_taps
+from craton.tomography.data.emphasis import COMPARED, filtered, low_pass_taps
 from craton.tomography.inversion.judgement import skipped_windows, unlike_windows
-from craton.tomography.inversion.say import FITTED
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
@@ -95,7 +94,7 @@ class Schedule:
         first_s = self.first_periods_s[0]
         why = (
             f"the starting model skips cycles in {counted(skipped, 'window')} of {len(self.data.paths)}: the first iterations fit "
-            f"{FITTED[self.settings.first_misfit]}beyond {first_s:.0f} s"
+            f"{COMPARED[self.settings.first_misfit]} beyond {first_s:.0f} s"
         )
         return first_s, why
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from craton.arrays.matrix import TrianglePart
 from craton.arrays.symmetric_matrix import parts_of_packed
-from craton.tomography.inversion.forward import share
+from craton.runs.agreement import share
 from craton.tomography.prior.parts import CHUNK_BYTES, summed
 
 f64 = NDArray[np.float64]

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section, Table, Text
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
+from craton.tomography.data.emphasis import COMPARED
 from craton.tomography.folder import RunRecord
-from craton.tomography.inversion.say import FITTED
 from craton.tomography.results import Results
 
 
@@ -75,7 +75,7 @@ def iteration_table(record: RunRecord) -> Table:
         reductions = f"{100 * one.variance_reduction:.2f}%", f"{100 * one.residual_reduction:.2f}%"
         step = [f"{one.step_length:g}", f"{one.assemble_s:.2f}", f"{one.solve_s:.2f}", f"{one.paths_per_s:.0f}"]
         if staged:
-            periods = f"{FITTED[one.misfit]}beyond {one.period_s:.0f} s" if one.period_s else "all"
+            periods = f"{COMPARED[one.misfit]} beyond {one.period_s:.0f} s" if one.period_s else "all"
             step += [periods, str(one.left_out)]
         row = [str(one.iteration), f"{one.chi_data:.6g}", f"{one.chi_prior:.6g}", *reductions]
         rows.append(row + (step if one.iteration else [""] * len(step)))
