@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from craton.runs.words import counted
+from craton.tomography.data.emphasis import COMPARED
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from craton.tomography.data.emphasis import COMPARED
 from craton.tomography.folder import CoverageCorrelation, IterationRecord
 
 TABLE_HEAD = (
