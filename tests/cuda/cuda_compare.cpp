@@ -8,6 +8,7 @@
 #include <craton/apps/waves/cuda_engine.hpp>
 #include <craton/base/thread_team.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>

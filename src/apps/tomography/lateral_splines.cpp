@@ -275,8 +275,18 @@ void lateral_splines::path_transform(const great_circle_arc& along, double begin
     // A wave turns by at most 2 within a panel: four points are then good to 1e-6.
     const double panel = std::min(0.5 * spacing_rad_, 2 / static_cast<double>(widths));
     visit_points(begin_rad, end_rad, panel, [&](double angle, double weight) {
-        for (std::size_t m = 0; m < widths; ++m)
-            waves[m] = std::polar(weight / (2 * std::numbers::pi), static_cast<double>(m) * angle);
+        // exp(i m angle) from four values before it, which the processor turns side by side.
+        constexpr std::size_t apart = 4;
+        const std::complex<double> turn = std::polar(1.0, apart * angle);
+        for (std::size_t m = 0; m < widths; ++m) {
+            if (m < apart) {
+                waves[m] = std::polar(weight / (2 * std::numbers::pi), static_cast<double>(m) * angle);
+                continue;
+            }
+            const double re = waves[m - apart].real();
+            const double im = waves[m - apart].imag();
+            waves[m] = {re * turn.real() - im * turn.imag(), re * turn.imag() + im * turn.real()};
+        }
         const unit_vector point = along.at(angle);
         near.clear();
         visit_known(point, [&](std::size_t at, double value) {
@@ -287,7 +297,8 @@ void lateral_splines::path_transform(const great_circle_arc& along, double begin
         for (const std::size_t at : near) {
             for (std::size_t f = 0; f < terms; ++f) {
                 std::complex<double>* const out = h.data() + (at * terms + f) * widths;
-                for (std::size_t m = 0; m < widths; ++m) out[m] += felt[at][f] * waves[m];
+                const double scale = felt[at][f];
+                for (std::size_t m = 0; m < widths; ++m) out[m] += scale * waves[m];
             }
             felt[at] = {};
         }

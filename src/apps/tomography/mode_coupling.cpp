@@ -1,6 +1,7 @@
 #include <craton/apps/tomography/mode_coupling.hpp>
 
 #include <craton/base/assert.hpp>
+#include <craton/base/vectors.hpp>
 #include <craton/linalg/blas.hpp>
 
 #include <algorithm>
@@ -16,8 +17,6 @@ namespace {
 constexpr std::size_t side = 8;
 /// Carriers whose amplitudes D are multiplied by their waves at a time: enough to make the panel's own traffic small.
 constexpr std::size_t group = 64;
-/// Real and imaginary part of the transforms of all that waves feel of structure (lateral_splines::terms_across).
-constexpr std::size_t most_parts = 8;
 
 /// K_i = F W_i F^T, modes x modes in slices of rows; only the splines' own stretch of radius is multiplied.
 class coupling_of_one_column {
@@ -108,66 +107,111 @@ void add_run(const float* kernel, std::size_t step, const float* weights, std::s
     }
 }
 
-/// sum_i kernel[i] sum_f (weights[2 f] re[f][i] + weights[2 f + 1] im[f][i]), terms `next` apart: in four partial sums, which the
-/// compiler may not make of one by itself.
+// A template would forget the attributes of its own vector types.
+struct four_lanes {
+    using doubles [[gnu::vector_size(4 * sizeof(double))]] = double;
+    using floats [[gnu::vector_size(4 * sizeof(float))]] = float;
+};
+struct two_lanes {
+    using doubles [[gnu::vector_size(2 * sizeof(double))]] = double;
+    using floats [[gnu::vector_size(2 * sizeof(float))]] = float;
+};
+
+/// What columns i, i + 1, ... add to sum_i kernel[i] sum_f (weights[2 f] re[f][i] + weights[2 f + 1] im[f][i]), terms `next` apart:
+/// partial sums, which the compiler may not make of one by itself.
+template <class Lanes, std::size_t terms>
+[[gnu::always_inline]] inline typename Lanes::doubles felt(const float* kernel, const std::array<double, 2 * terms>& weights,
+                                                           const double* re, const double* im, std::size_t next, std::size_t i) {
+    typename Lanes::doubles sum{};
+    for (std::size_t f = 0; f < terms; ++f) {
+        typename Lanes::doubles even, odd;
+        std::memcpy(&even, re + f * next + i, sizeof(even));
+        std::memcpy(&odd, im + f * next + i, sizeof(odd));
+        sum += weights[2 * f] * even + weights[2 * f + 1] * odd;
+    }
+    typename Lanes::floats k;
+    std::memcpy(&k, kernel + i, sizeof(k));
+    return __builtin_convertvector(k, typename Lanes::doubles) * sum;
+}
+
+/// Y of one mode with `count` modes of one degree, whose kernels follow each other: y[p] = sum_i kernel_p[i] (what their waves
+/// feel of the model). parts: of the first of them.
 template <std::size_t terms>
-double felt_by_pair(const float* kernel, const double* weights, const double* re, const double* im, std::size_t next,
-                    std::size_t columns) {
-    using four [[gnu::vector_size(4 * sizeof(double))]] = double;
-    using four_floats [[gnu::vector_size(4 * sizeof(float))]] = float;
-    four sums{};
-    std::size_t i = 0;
-    for (; i + 4 <= columns; i += 4) {
-        four felt{};
-        for (std::size_t f = 0; f < terms; ++f) {
-            four even, odd;
-            std::memcpy(&even, re + f * next + i, sizeof(four));
-            std::memcpy(&odd, im + f * next + i, sizeof(four));
-            felt += weights[2 * f] * even + weights[2 * f + 1] * odd;
+void feel(const float* kernel, std::size_t count, const std::array<const double*, most_parts>& parts, const double* re,
+          const double* im, std::size_t next, std::size_t columns, double* y) {
+    for (std::size_t p = 0; p < count; ++p, kernel += columns) {
+        std::array<double, 2 * terms> weights;
+        for (std::size_t q = 0; q < 2 * terms; ++q) weights[q] = parts[q][p];
+        four_lanes::doubles four{};
+        std::size_t i = 0;
+        for (; i + 4 <= columns; i += 4) four += felt<four_lanes, terms>(kernel, weights, re, im, next, i);
+        two_lanes::doubles two{four[0] + four[2], four[1] + four[3]};
+        if (i + 2 <= columns) {
+            two += felt<two_lanes, terms>(kernel, weights, re, im, next, i);
+            i += 2;
         }
-        four_floats k;
-        std::memcpy(&k, kernel + i, sizeof(k));
-        sums += __builtin_convertvector(k, four) * felt;
+        double one = two[0] + two[1];
+        if (i < columns) {
+            double last = 0;
+            for (std::size_t f = 0; f < terms; ++f) {
+                last += weights[2 * f] * re[f * next + i] + weights[2 * f + 1] * im[f * next + i];
+            }
+            one += static_cast<double>(kernel[i]) * last;
+        }
+        y[p] = one;
     }
-    double out = sums[0] + sums[1] + sums[2] + sums[3];
-    for (; i < columns; ++i) {
-        double felt = 0;
-        for (std::size_t f = 0; f < terms; ++f) felt += weights[2 * f] * re[f * next + i] + weights[2 * f + 1] * im[f * next + i];
-        out += static_cast<double>(kernel[i]) * felt;
-    }
-    return out;
 }
 
 } // namespace
 
 /// Per thread, grown to the largest problem seen.
 struct mode_coupling::scratch {
+    std::vector<double> source_re, source_im, receiver_re, receiver_im, turning_re, turning_im; // of a path
     // Of `side` carriers, one row of modes each.
-    std::vector<double> direct_re, direct_im, turned, slope_re, slope_im;
+    std::vector<double> quotient_re, quotient_im, gain, rise, turned;
     std::array<std::vector<double>, most_parts> parts; // amplitudes of Re and Im of each term's transform
-    std::array<std::vector<double>, 4> scale; // of one carrier's pairs: Re and Im on the circle, first and second order beside it
-    std::vector<double> y;                    // modes x modes
+    std::vector<double> y;                             // modes x modes, or a tile's rows of them
+    std::vector<double> direct_re, direct_im;          // of the modes
     std::vector<float> b, d, out, waves, reach;
     std::vector<std::size_t> turning; // carriers of the group that have a turned row, in the order of those rows
 
-    void resize(std::size_t modes) {
-        for (std::vector<double>* each : {&direct_re, &direct_im, &turned, &slope_re, &slope_im}) each->resize(side * modes);
+    void begin(const excitation& by, std::size_t modes) {
+        const auto split = [](std::span<const std::complex<double>> from, std::vector<double>& re, std::vector<double>& im) {
+            re.resize(from.size());
+            im.resize(from.size());
+            for (std::size_t k = 0; k < from.size(); ++k) {
+                re[k] = from[k].real();
+                im[k] = from[k].imag();
+            }
+        };
+        split(by.source, source_re, source_im);
+        split(by.receiver, receiver_re, receiver_im);
+        split(by.turning, turning_re, turning_im);
+        for (std::vector<double>* each : {&quotient_re, &quotient_im, &gain, &rise, &turned}) each->resize(side * modes);
         for (std::vector<double>& each : parts) each.resize(side * modes);
-        for (std::vector<double>& each : scale) each.resize(modes);
+        for (std::vector<double>* each : {&direct_re, &direct_im}) each->resize(side * modes);
+    }
+    [[nodiscard]] travelling_waves waves_of(std::span<const double> degree, std::span<const double> branch) const {
+        return {degree, branch, source_re, source_im, receiver_re, receiver_im, turning_re, turning_im};
     }
     [[nodiscard]] pair_responses responses(std::size_t row, std::size_t modes) {
         const auto part = [&](std::vector<double>& of) { return std::span(of).subspan(row * modes, modes); };
-        return {part(direct_re), part(direct_im), part(turned), part(slope_re), part(slope_im)};
+        return {part(quotient_re), part(quotient_im), part(gain), part(rise), part(turned)};
+    }
+    [[nodiscard]] std::array<std::span<double>, most_parts> parts_of(std::size_t row, std::size_t modes) {
+        std::array<std::span<double>, most_parts> rows;
+        for (std::size_t q = 0; q < most_parts; ++q) rows[q] = std::span(parts[q]).subspan(row * modes, modes);
+        return rows;
     }
 };
 
 mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
                              std::span<const parameter_weights> parameters, std::span<const radial_functions> splines,
                              coupled_pairs which, std::int64_t widest)
-    : l_(l.begin(), l.end()), n_(n.begin(), n.end()), widest_(widest), which_(which) {
+    : l_(l.begin(), l.end()), degree_(l.begin(), l.end()), branch_(n.begin(), n.end()), widest_(widest), which_(which) {
     const std::size_t modes = size();
     [[maybe_unused]] const auto points = static_cast<std::size_t>(strain.points);
-    CRATON_ASSERT(n_.size() == modes && strain.modes == static_cast<std::int64_t>(modes) && points > 0);
+    CRATON_ASSERT(branch_.size() == modes && strain.modes == static_cast<std::int64_t>(modes) && points > 0);
     CRATON_ASSERT(strain.values.size() == modes * static_cast<std::size_t>(strain.channels) * points);
     CRATON_ASSERT(splines.size() == parameters.size() && std::is_sorted(l_.begin(), l_.end()));
     std::size_t columns = 0;
@@ -213,151 +257,134 @@ std::span<const float> mode_coupling::coupling(std::int64_t k, std::int64_t j) c
     return {tile(low / side, high / side) + (low % side * side + high % side) * columns, columns};
 }
 
-void mode_coupling::couple(const excitation& by, std::size_t k, std::size_t row, scratch& work) const {
-    const std::size_t modes = size();
-    work.resize(modes);
-    respond(by.modes, k, by.t_last_s, work.responses(row, modes));
-    double* const even = work.scale[0].data();
-    double* const odd = work.scale[1].data();
-    double* const first = work.scale[2].data();
-    double* const second = work.scale[3].data();
-    for (std::size_t j = 0; j < modes; ++j) {
-        const std::int64_t apart = std::abs(l_[j] - l_[k]);
-        even[j] = apart <= widest_ && (which_ == coupled_pairs::all || n_[j] != n_[k]) ? 1.0 : 0.0;
-        odd[j] = j < k ? -even[j] : even[j];
-        // Across the path a quarter of a wave later, in proportion to the wavelength where that is short beside the splines.
-        const double inverse = 2 / static_cast<double>(l_[j] + l_[k] + 1);
-        const double ratio = by.fading_degree * inverse;
-        first[j] = apart <= by.widest_across ? even[j] * inverse / (1 + ratio * ratio * ratio * ratio) : 0.0;
-        second[j] = first[j] * inverse;
-    }
-    // rho_k S_j and rho_j S_k. Whichever has the lower degree gives H(m) its m >= 0: rho_low S_high H + rho_high S_low conj H.
-    const double receiver_re = by.receiver[k].real();
-    const double receiver_im = by.receiver[k].imag();
-    const auto visit_products = [&](std::span<const std::complex<double>> source, const auto& visit) {
-        const double source_re = source[k].real();
-        const double source_im = source[k].imag();
-        for (std::size_t j = 0; j < modes; ++j) {
-            const double s_re = source[j].real();
-            const double s_im = source[j].imag();
-            const double r_re = by.receiver[j].real();
-            const double r_im = by.receiver[j].imag();
-            const double here_re = receiver_re * s_re - receiver_im * s_im;
-            const double here_im = receiver_re * s_im + receiver_im * s_re;
-            const double there_re = r_re * source_re - r_im * source_im;
-            const double there_im = r_re * source_im + r_im * source_re;
-            visit(j, here_re + there_re, here_im + there_im, here_re - there_re, here_im - there_im);
-        }
-    };
-    const auto part = [&](std::size_t of) { return work.parts[of].data() + row * modes; };
-    double* const on_re = part(0);
-    double* const on_im = part(1);
-    visit_products(by.source, [&](std::size_t j, double sum_re, double, double, double apart_im) {
-        on_re[j] = even[j] * sum_re;
-        on_im[j] = -odd[j] * apart_im;
-    });
-    if (by.terms() == 1) return;
-    const auto a_quarter_later = [&](std::span<const std::complex<double>> source, double* re, double* im) {
-        visit_products(source, [&](std::size_t j, double, double sum_im, double apart_re, double) {
-            re[j] = -first[j] * sum_im;
-            im[j] = (j < k ? first[j] : -first[j]) * apart_re;
-        });
-    };
-    a_quarter_later(by.source, part(2), part(3));
-    a_quarter_later(by.turning, part(4), part(5));
-    double* const twice_re = part(6);
-    double* const twice_im = part(7);
-    for (std::size_t j = 0; j < modes; ++j) {
-        twice_re[j] = second[j] * on_re[j];
-        twice_im[j] = second[j] * on_im[j];
-    }
+pair_reach mode_coupling::reach_of(const excitation& by) const {
+    return {which_ == coupled_pairs::all, static_cast<double>(widest_), static_cast<double>(by.widest_across), by.fading_degree};
 }
 
-void mode_coupling::couplings(const excitation& by, std::span<const std::complex<double>> model, scratch& work) const {
+void mode_coupling::drive_carriers(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, bool kept,
+                                   scratch& work) const {
     const std::size_t modes = size();
     const auto columns = static_cast<std::size_t>(columns_);
+    work.begin(by, modes);
     std::vector<double> re(model.size());
     std::vector<double> im(model.size());
     for (std::size_t at = 0; at < model.size(); ++at) {
         re[at] = model[at].real();
         im[at] = model[at].imag();
     }
-    work.y.resize(modes * modes);
+    work.y.assign((kept ? modes : side) * modes, 0.0);
+    work.direct_re.assign(modes, 0.0);
+    work.direct_im.assign(modes, 0.0);
+    out.turned.assign(modes, 0.0);
     const std::size_t terms = by.terms();
     const std::size_t term = (static_cast<std::size_t>(widest_) + 1) * columns;
     for (std::size_t low = 0; low < tiles(); ++low) {
-        const std::size_t rows = std::min(side, modes - low * side);
-        for (std::size_t at = 0; at < rows; ++at) couple(by, low * side + at, at, work);
+        const std::size_t begin = low * side;
+        const std::size_t rows = std::min(side, modes - begin);
+        double* const y_rows = work.y.data() + (kept ? begin * modes : 0);
+        for (std::size_t at = 0; at < rows; ++at) {
+            excite_pairs(work.waves_of(degree_, branch_), reach_of(by), begin + at, begin + at, work.parts_of(at, modes));
+        }
         for (std::size_t high = low; high < tiles(); ++high) {
             const float* const kernels = tile(low, high);
             const std::size_t cols = std::min(side, modes - high * side);
             for (std::size_t at = 0; at < rows; ++at) {
-                const std::size_t k = low * side + at;
-                for (std::size_t to = 0; to < cols; ++to) {
+                const std::size_t k = begin + at;
+                for (std::size_t to = high == low ? at : 0, next = to; to < cols; to = next) {
                     const std::size_t j = high * side + to;
-                    const std::int64_t apart = std::abs(l_[j] - l_[k]);
-                    double y = 0;
-                    if (apart <= widest_ && (which_ == coupled_pairs::all || n_[j] != n_[k])) {
-                        const std::size_t row = static_cast<std::size_t>(apart) * columns;
-                        const float* const kernel = kernels + (at * side + to) * columns;
-                        const std::size_t counted = apart <= by.widest_across ? terms : 1;
-                        std::array<double, most_parts> weights{};
-                        for (std::size_t q = 0; q < 2 * counted; ++q) weights[q] = work.parts[q][at * modes + j];
-                        const double* const rows_re = re.data() + row;
-                        const double* const rows_im = im.data() + row;
-                        y = counted == 1 ? felt_by_pair<1>(kernel, weights.data(), rows_re, rows_im, term, columns)
-                                         : felt_by_pair<most_parts / 2>(kernel, weights.data(), rows_re, rows_im, term, columns);
+                    while (next < cols && l_[high * side + next] == l_[j]) ++next;
+                    double* const y = y_rows + at * modes + j;
+                    const std::int64_t apart = l_[j] - l_[k];
+                    if (apart > widest_) {
+                        std::fill_n(y, next - to, 0.0);
+                        continue;
                     }
-                    work.y[k * modes + j] = work.y[j * modes + k] = y;
+                    std::array<const double*, most_parts> parts;
+                    for (std::size_t q = 0; q < most_parts; ++q) parts[q] = work.parts[q].data() + at * modes + j;
+                    const std::size_t row = static_cast<std::size_t>(apart) * columns;
+                    const auto feel_them = apart <= by.widest_across && terms > 1 ? feel<most_parts / 2> : feel<1>;
+                    feel_them(kernels + (at * side + to) * columns, next - to, parts, re.data() + row, im.data() + row, term,
+                              columns, y);
+                }
+                if (!kept) continue;
+                for (std::size_t j = std::max(high * side, k); j < high * side + cols; ++j) {
+                    work.y[j * modes + k] = y_rows[at * modes + j];
                 }
             }
         }
+        for (std::size_t at = 0; at < rows; ++at) {
+            const std::size_t k = begin + at;
+            const pair_responses of = work.responses(0, modes);
+            respond(by.modes, k, k, by.t_last_s, of);
+            const double* const y = y_rows + at * modes;
+            simd::lane_sum own_re, own_im, own_turned;
+            simd::for_doubles(k, modes, [&]<class V>(std::size_t j) {
+                const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };
+                const auto add = [j](std::vector<double>& to, V value) {
+                    simd::store<V>(to.data() + j, simd::load<V>(to.data() + j) + value);
+                };
+                const V coupling = simd::load<V>(y + j);
+                const V beat = coupling * load(of.gain);
+                const V beat_re = beat * load(of.quotient_re);
+                const V beat_im = beat * load(of.quotient_im);
+                const V rise = coupling * load(of.rise);
+                const V turned = coupling * load(of.turned);
+                own_re.add(beat_re + rise);
+                own_im.add(beat_im);
+                own_turned.add(turned);
+                add(work.direct_re, rise - beat_re);
+                add(work.direct_im, -beat_im);
+                add(out.turned, turned);
+            });
+            // A mode with itself is a pair once: it has been added to both ends.
+            const double itself = y[k] * of.rise[k];
+            const double itself_turned = y[k] * of.turned[k];
+            work.direct_re[k] += own_re.total() - itself;
+            work.direct_im[k] += own_im.total();
+            out.turned[k] += own_turned.total() - itself_turned;
+        }
     }
+    out.direct.resize(modes);
+    for (std::size_t k = 0; k < modes; ++k) out.direct[k] = {work.direct_re[k], work.direct_im[k]};
 }
 
-void mode_coupling::drive(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out,
-                          std::span<const double> shifts, std::vector<std::complex<double>>& sheared) const {
+void mode_coupling::shear(const excitation& by, std::span<const double> shifts, std::vector<std::complex<double>>& sheared,
+                          scratch& work) const {
     const std::size_t modes = size();
     const auto columns = static_cast<std::size_t>(columns_);
-    CRATON_ASSERT(model.size() == by.terms() * (static_cast<std::size_t>(widest_) + 1) * columns);
-    thread_local scratch work;
-    couplings(by, model, work);
-    out.direct.assign(modes, 0.0);
-    out.turned.assign(modes, 0.0);
-    if (!shifts.empty()) sheared.assign(modes * columns, 0.0);
+    sheared.assign(modes * columns, 0.0);
     // Of the carriers of one tile: how much the shift of each other carrier moves them, real parts first.
     std::vector<double> moved(2 * side * modes);
     std::vector<double> by_others(2 * side * columns);
     for (std::size_t first = 0; first < modes; first += side) {
         const std::size_t rows = std::min(side, modes - first);
-        std::vector<std::complex<double>> own(rows);
+        std::array<std::complex<double>, side> own{};
         for (std::size_t at = 0; at < rows; ++at) {
             const std::size_t k = first + at;
-            work.resize(modes);
             const pair_responses of = work.responses(0, modes);
-            respond(by.modes, k, by.t_last_s, of);
+            respond(by.modes, k, 0, by.t_last_s, of);
             const double* const y = work.y.data() + k * modes;
-            double re = 0, im = 0, turned = 0, slope_re = 0, slope_im = 0;
             double* const moved_re = moved.data() + at * modes;
             double* const moved_im = moved.data() + (side + at) * modes;
-            for (std::size_t j = 0; j < modes; ++j) {
-                re += y[j] * of.direct_re[j];
-                im += y[j] * of.direct_im[j];
-                turned += y[j] * of.turned[j];
-                const double a = y[j] * of.slope_re[j];
-                const double b = y[j] * of.slope_im[j];
-                slope_re += a;
-                slope_im += b;
+            simd::lane_sum slope_re, slope_im;
+            simd::for_doubles(0, modes, [&]<class V>(std::size_t j) {
+                const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };
+                const V re = load(of.quotient_re);
+                const V im = load(of.quotient_im);
+                const V twice = -2 * simd::load<V>(y + j) * load(of.gain);
+                const V a = twice * (re * re - im * im);
+                const V b = 2 * twice * re * im;
+                slope_re.add(a);
+                slope_im.add(b);
                 // Decays stay as they are: the model shifts frequencies alone.
-                moved_re[j] = a * by.modes.omega_rad_s[j] - b * by.modes.decay_per_s[j];
-                moved_im[j] = a * by.modes.decay_per_s[j] + b * by.modes.omega_rad_s[j];
-            }
-            out.direct[k] = {re, im};
-            out.turned[k] = turned;
-            own[at] =
-                std::complex<double>(slope_re, slope_im) * std::complex<double>(by.modes.omega_rad_s[k], by.modes.decay_per_s[k]);
+                const V omega = load(by.modes.omega_rad_s);
+                const V decay = load(by.modes.decay_per_s);
+                simd::store<V>(moved_re + j, a * omega - b * decay);
+                simd::store<V>(moved_im + j, a * decay + b * omega);
+            });
+            own[at] = std::complex<double>(slope_re.total(), slope_im.total()) *
+                      std::complex<double>(by.modes.omega_rad_s[k], by.modes.decay_per_s[k]);
         }
-        if (shifts.empty()) continue;
         std::fill(by_others.begin(), by_others.end(), 0.0);
         linalg::multiply_add(2 * side, columns_, static_cast<std::int64_t>(modes), moved.data(), static_cast<std::int64_t>(modes),
                              shifts.data(), columns_, by_others.data(), columns_);
@@ -368,6 +395,14 @@ void mode_coupling::drive(const excitation& by, std::span<const std::complex<dou
             }
         }
     }
+}
+
+void mode_coupling::drive(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out,
+                          std::span<const double> shifts, std::vector<std::complex<double>>& sheared) const {
+    CRATON_ASSERT(model.size() == by.terms() * (static_cast<std::size_t>(widest_) + 1) * static_cast<std::size_t>(columns_));
+    thread_local scratch work;
+    drive_carriers(by, model, out, !shifts.empty(), work);
+    if (!shifts.empty()) shear(by, shifts, sheared, work);
 }
 
 void mode_coupling::carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots,
@@ -391,7 +426,15 @@ void mode_coupling::carriers_of_panel(const excitation& by, std::span<const std:
         const auto furthest = std::min(widest_, std::max(l_[begin + rows - 1] - l_.front(), l_.back() - l_[begin]));
         const std::size_t inner = order.row(static_cast<std::size_t>(furthest) + 1);
         work.b.assign(inner * stride, 0.0F);
-        for (std::size_t at = 0; at < rows; ++at) couple(by, begin + at, at, work);
+        for (std::size_t at = 0; at < rows; ++at) {
+            excite_pairs(work.waves_of(degree_, branch_), reach_of(by), begin + at, 0, work.parts_of(at, modes));
+            const pair_responses of = work.responses(at, modes);
+            respond(by.modes, begin + at, 0, by.t_last_s, of);
+            for (std::size_t j = 0; j < modes; ++j) {
+                work.direct_re[at * modes + j] = of.rise[j] + of.gain[j] * of.quotient_re[j];
+                work.direct_im[at * modes + j] = of.gain[j] * of.quotient_im[j];
+            }
+        }
         std::array<std::size_t, side> turned_row{}; // in D, behind all cosines and sines; 0 for none yet
         for (std::size_t other = 0; other < tiles(); ++other) {
             const float* const kernels = tile(std::min(mine, other), std::max(mine, other)) + range.first;
@@ -472,6 +515,7 @@ void mode_coupling::add_panel(const excitation& by, std::span<const std::complex
     CRATON_ASSERT(range.first >= 0 && range.first + range.count <= columns_);
     CRATON_ASSERT(h.size() == knots * terms * widths && panel.size() == samples * width);
     thread_local scratch work;
+    work.begin(by, modes);
     // Re before Im, as the rows of B.
     const row_order order{terms, static_cast<std::size_t>(by.widest_across)};
     const std::size_t rows_of_b = order.row(widths);

@@ -74,12 +74,15 @@ TEST(pair_response, is_the_quotient_and_its_limit) {
     }
     const std::size_t count = omega.size();
     const double last = 2000;
-    std::vector<double> re(count), im(count), turned(count), slope_re(count), slope_im(count);
+    std::vector<double> re(count), im(count), mean(count), rise(count), turned(count);
     const auto response = [&](std::size_t k, double t) {
-        respond({omega, decay, gain, omega, gain_slope}, k, last, {re, im, turned, slope_re, slope_im});
+        respond({omega, decay, gain, omega, gain_slope}, k, 0, last, {re, im, mean, rise, turned});
         const complex wave = std::exp(complex(0, 1) * complex(omega[k], decay[k]) * t);
         std::vector<complex> out;
-        for (std::size_t j = 0; j < count; ++j) out.push_back((complex(re[j], im[j]) + complex(0, t * turned[j])) * wave);
+        for (std::size_t j = 0; j < count; ++j) {
+            const complex direct = mean[j] * complex(re[j], im[j]) + rise[j];
+            out.push_back((direct + complex(0, t * turned[j])) * wave);
+        }
         return out;
     };
     for (const double t : {0.0, 300.0, 2000.0}) {
@@ -96,6 +99,69 @@ TEST(pair_response, is_the_quotient_and_its_limit) {
                 // Near the limit 1 / 2 s is taken real, 1 / 2Q off.
                 const double scale = std::abs(0.5 * (gain[k] + gain[j]) * beat) + std::abs(slope);
                 EXPECT_LT(std::abs(sum - exact), 5e-3 * scale + 1e-12) << k << " " << j << " at " << t << " s";
+            }
+        }
+    }
+}
+
+/// Re of what waves feel of H, G, D and B, in complex numbers (mode_coupling), against the amplitudes of their real and imaginary
+/// parts: pairs on either side of k, and enough of them for whole vectors and a rest.
+TEST(pair_excitation, is_the_real_part_of_what_both_waves_feel) {
+    constexpr std::size_t count = 21;
+    constexpr double fading = 5;
+    std::vector<double> degree, branch;
+    const auto random = [](unsigned seed) { return random_vector(2 * count, 1.0, seed); };
+    for (std::size_t k = 0; k < count; ++k) {
+        degree.push_back(static_cast<double>(4 + k / 3)); // three branches
+        branch.push_back(static_cast<double>(k % 3));
+    }
+    const std::vector<double> source = random(1), receiver = random(2), turning = random(3), felt = random(4);
+    const auto re = [&](const std::vector<double>& of) { return std::span(of).first(count); };
+    const auto im = [&](const std::vector<double>& of) { return std::span(of).last(count); };
+    const auto number = [&](const std::vector<double>& of, std::size_t k) { return complex(of[k], of[count + k]); };
+    const complex on(felt[0], felt[1]), curved(felt[2], felt[3]), sloped(felt[4], felt[5]), twice(felt[6], felt[7]);
+    for (const bool across : {false, true}) {
+        const std::vector<double> none;
+        const travelling_waves waves{degree,
+                                     branch,
+                                     re(source),
+                                     im(source),
+                                     re(receiver),
+                                     im(receiver),
+                                     across ? re(turning) : none,
+                                     across ? im(turning) : none};
+        std::array<std::vector<double>, most_parts> parts;
+        std::array<std::span<double>, most_parts> spans;
+        for (const std::size_t k : {0UL, 10UL, count - 1}) {
+            for (std::size_t q = 0; q < most_parts; ++q) {
+                parts[q].assign(count, -7);
+                spans[q] = parts[q];
+            }
+            excite_pairs(waves, {false, 4, 2, fading}, k, k / 2, spans);
+            for (std::size_t j = 0; j < count; ++j) {
+                if (j < k / 2) {
+                    EXPECT_EQ(parts[0][j], -7);
+                    continue;
+                }
+                const std::size_t low = std::min(j, k);
+                const std::size_t high = std::max(j, k);
+                const double apart = degree[high] - degree[low];
+                const double lambda = (degree[low] + degree[high] + 1) / 2;
+                const complex forth = number(receiver, low) * number(source, high);
+                const complex back = number(receiver, high) * number(source, low);
+                double wanted = (forth * on + back * std::conj(on)).real();
+                const complex beside = forth * curved + back * std::conj(curved) +
+                                       number(receiver, low) * number(turning, high) * sloped +
+                                       number(receiver, high) * number(turning, low) * std::conj(sloped);
+                const double left = 1 / (1 + std::pow(fading / lambda, 4));
+                if (across && apart <= 2) {
+                    wanted += left * (complex(0, 1 / lambda) * beside).real();
+                    wanted += left * (forth * twice + back * std::conj(twice)).real() / (lambda * lambda);
+                }
+                if (apart > 4 || branch[j] == branch[k]) wanted = 0;
+                double ours = 0;
+                for (std::size_t q = 0; q < (across ? most_parts : 2); ++q) ours += parts[q][j] * felt[q];
+                EXPECT_NEAR(ours, wanted, 1e-12) << k << " with " << j;
             }
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/tomography/kernels/pair_excitation.hpp>
 #include <craton/apps/tomography/kernels/pair_response.hpp>
 
 #include <complex>
@@ -109,17 +110,19 @@ class mode_coupling {
     [[nodiscard]] std::size_t tiles() const;
     /// K of tile x tile modes; the first tile is not above the second.
     [[nodiscard]] const float* tile(std::size_t low, std::size_t high) const;
-    /// For one carrier with all: responses, and the amplitudes of the real and the imaginary part of each term's H; 0 where a pair
-    /// does not couple.
-    void couple(const excitation& by, std::size_t k, std::size_t row, scratch& work) const;
-    /// Y of all pairs for a model, modes x modes.
-    void couplings(const excitation& by, std::span<const std::complex<double>> model, scratch& work) const;
+    [[nodiscard]] pair_reach reach_of(const excitation& by) const;
+    /// Adds what pairs of a model drive, without the shear; keeps Y of all pairs, modes x modes, where `kept`.
+    void drive_carriers(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, bool kept,
+                        scratch& work) const;
+    /// `sheared`, from the Y that drive_carriers has kept.
+    void shear(const excitation& by, std::span<const double> shifts, std::vector<std::complex<double>>& sheared,
+               scratch& work) const;
     /// D of carriers first .. first + count - 1: amplitudes of cosine, minus sine and, in rows that follow, minus t sine.
     void carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots, column_range range,
                            std::size_t first, std::size_t count, scratch& work) const;
 
     std::vector<std::int64_t> l_;
-    std::vector<std::int64_t> n_;
+    std::vector<double> degree_, branch_; // l and n
     std::int64_t columns_ = 0;
     std::int64_t widest_ = 0;
     coupled_pairs which_ = coupled_pairs::across_branches;

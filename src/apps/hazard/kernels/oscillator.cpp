@@ -1,6 +1,6 @@
 #include <craton/apps/hazard/kernels/oscillator.hpp>
 
-#include "vectors.hpp"
+#include <craton/base/vectors.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,15 +29,15 @@ oscillator_step step_of_oscillator(double period_s, double damping, double dt_s)
 
 namespace {
 
-constexpr std::int64_t vectors = oscillator_lanes / detail::doubles_per_vector;
+constexpr std::int64_t vectors = oscillator_lanes / simd::doubles_per_vector;
 
 template <bool keep>
 void respond_to(const oscillator_step& step, const double* a, std::int64_t samples, double* into, double* peaks) {
-    using detail::doubles;
+    using simd::doubles;
     std::array<doubles, vectors> x{}, v{}, before{}, most{};
     for (std::int64_t t = 0; t < samples; ++t, a += oscillator_lanes) {
         for (std::int64_t n = 0; n < vectors; ++n) {
-            const doubles now = detail::load_doubles(a + n * detail::doubles_per_vector);
+            const doubles now = simd::load_doubles(a + n * simd::doubles_per_vector);
             if (t > 0) {
                 const doubles driven = step.xa * before[n] + step.xb * now, kicked = step.va * before[n] + step.vb * now;
                 const doubles x1 = step.xx * x[n] + (step.xv * v[n] + driven);
@@ -47,10 +47,10 @@ void respond_to(const oscillator_step& step, const double* a, std::int64_t sampl
             before[n] = now;
             const doubles size = x[n] < 0 ? -x[n] : x[n];
             most[n] = size > most[n] ? size : most[n];
-            if constexpr (keep) detail::store_doubles(into + t * oscillator_lanes + n * detail::doubles_per_vector, x[n]);
+            if constexpr (keep) simd::store_doubles(into + t * oscillator_lanes + n * simd::doubles_per_vector, x[n]);
         }
     }
-    for (std::int64_t n = 0; n < vectors; ++n) detail::store_doubles(peaks + n * detail::doubles_per_vector, most[n]);
+    for (std::int64_t n = 0; n < vectors; ++n) simd::store_doubles(peaks + n * simd::doubles_per_vector, most[n]);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include <craton/apps/hazard/kernels/rotation.hpp>
 
-#include "vectors.hpp"
+#include <craton/base/vectors.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,11 +12,11 @@ namespace craton::hazard {
 
 namespace {
 
-using detail::all;
-using detail::doubles;
-using detail::doubles_per_vector;
-using detail::load_doubles;
-using detail::store_doubles;
+using simd::all;
+using simd::doubles;
+using simd::doubles_per_vector;
+using simd::load_doubles;
+using simd::store_doubles;
 constexpr auto lanes = static_cast<std::size_t>(doubles_per_vector);
 constexpr std::size_t padded = (rotations + lanes - 1) / lanes * lanes;
 
@@ -43,7 +43,7 @@ struct point {
 
 // The sample, or the opposite of one, that is the furthest in direction (c, s).
 point furthest(std::span<const double> x, std::span<const double> y, double c, double s) {
-    using indices [[gnu::vector_size(detail::bytes_per_vector)]] = std::int64_t;
+    using indices [[gnu::vector_size(simd::bytes_per_vector)]] = std::int64_t;
     doubles most = all(-1.0);
     indices where{}, now{};
     for (std::size_t l = 0; l < lanes; ++l) now[l] = static_cast<std::int64_t>(l);

@@ -1,6 +1,6 @@
 #include <craton/apps/hazard/kernels/subfault_sum.hpp>
 
-#include "vectors.hpp"
+#include <craton/base/vectors.hpp>
 
 #include <array>
 #include <bit>
@@ -12,13 +12,13 @@ namespace craton::hazard {
 
 namespace {
 
-using detail::all;
-using detail::doubles;
-using detail::doubles_per_vector;
-using detail::floats;
-using detail::floats_per_vector;
-using detail::load_floats;
-using detail::store_floats;
+using simd::all;
+using simd::doubles;
+using simd::doubles_per_vector;
+using simd::floats;
+using simd::floats_per_vector;
+using simd::load_floats;
+using simd::store_floats;
 
 constexpr std::size_t group = subfaults_at_once;
 constexpr std::size_t at_once = 4; // subfaults whose phases are in registers together
@@ -64,7 +64,7 @@ struct powers {
 
     explicit powers(const double* delay) {
         for (std::size_t k = 0; k < group; k += doubles_per_vector) {
-            auto [x, y] = phases_of(detail::load_doubles(delay + k));
+            auto [x, y] = phases_of(simd::load_doubles(delay + k));
             for (std::size_t b = 0; b <= doublings; ++b) {
                 for (std::size_t l = 0; l < static_cast<std::size_t>(doubles_per_vector); ++l) {
                     re[b][k + l] = static_cast<float>(x[l]);
@@ -80,7 +80,7 @@ struct powers {
 
 // Lanes whose number has bit b.
 template <std::size_t b> [[gnu::always_inline]] inline auto lanes_with_bit() {
-    using whole [[gnu::vector_size(detail::bytes_per_vector)]] = std::int32_t;
+    using whole [[gnu::vector_size(simd::bytes_per_vector)]] = std::int32_t;
     whole mask{};
     for (std::size_t l = 0; l < static_cast<std::size_t>(floats_per_vector); ++l) mask[l] = (l >> b & 1) != 0 ? -1 : 0;
     return mask;

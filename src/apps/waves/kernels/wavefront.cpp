@@ -1,5 +1,7 @@
 #include <craton/apps/waves/kernels/wavefront.hpp>
 
+#include <algorithm>
+
 namespace craton::waves {
 
 namespace {

@@ -18,27 +18,28 @@ struct carriers {
 /// What a perturbation that couples modes k and j adds to a step response, per unit of its coupling Y (rad^2/s^2 times amplitude):
 ///
 ///   C(t) = [q_k E_k(t) - q_j E_j(t)] / (s_k^2 - s_j^2)
-///        = (q_k + q_j) / 2 (E_k - E_j) / (s_k^2 - s_j^2) + (E_k + E_j) / 2 (q_k - q_j) / (w_k^2 - w_j^2)
+///        = q (E_k - E_j) Q + (E_k + E_j) rise,   q = (q_k + q_j) / 2,   Q = 1 / (s_k^2 - s_j^2)
 ///
-/// where the second quotient, the slope of the gain, is that of the unshifted frequencies w. C is symmetric in k and j, so that it
-/// is enough to say what carrier k gets of it: (direct + i t turned) E_k. Where |s_k - s_j| t is below `nearness` the first
-/// quotient would be a small difference of large numbers; there stands its limit i t E / 2 w.
+/// where twice the rise, (q_k - q_j) / (w_k^2 - w_j^2), is the slope of the gain between the unshifted frequencies w. Carrier k gets
+/// (rise + q Q) E_k of it, carrier j (rise - q Q) E_j. Where |s_k - s_j| t is below `nearness` the first term would be a small
+/// difference of large numbers; there stands its limit, turned i t (E_k + E_j), and Q is 0.
+///
+/// When the model shifts the frequencies, dC/domega_k has the terms slope s_k (E_k - E_j) and dC/domega_j the same with -slope s_j,
+/// slope = -2 q Q^2, besides what the turning of E itself gives.
 struct pair_responses {
-    std::span<double> direct_re;
-    std::span<double> direct_im;
+    std::span<double> quotient_re; ///< Q
+    std::span<double> quotient_im;
+    std::span<double> gain; ///< q
+    std::span<double> rise;
     std::span<double> turned;
-    /// dC/domega_k has the term slope s_k E_k, dC/domega_j the term -slope s_j E_k, besides what the turning of E itself gives; 0
-    /// near the limit, where a power of t outweighs it.
-    std::span<double> slope_re;
-    std::span<double> slope_im;
 };
 
 /// The error of the limit is 0.01^2 / 24 = 4e-6 of the pair's response at the last sample: so small that a model which moves a pair
 /// across the border does not show it. Beyond, the quotient loses two digits of single precision.
 inline constexpr double nearness = 0.01;
 
-/// Of carrier k with every carrier j (all spans as long as the carriers). t_last_s: the longest time for which the response is
-/// wanted. For j = k it is the limit. 40 flops and two divisions a pair.
-void respond(const carriers& modes, std::size_t k, double t_last_s, const pair_responses& out);
+/// Of carrier k with the carriers j >= first; all spans are as long as the carriers, and what is before `first` stays as it is.
+/// t_last_s: the longest time for which the response is wanted. For j = k it is the limit. 20 flops and two divisions a pair.
+void respond(const carriers& modes, std::size_t k, std::size_t first, double t_last_s, const pair_responses& out);
 
 } // namespace craton::tomography

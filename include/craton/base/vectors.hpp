@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// The processor's vectors, for loops that the compiler does not make vectors of by itself.
+
+namespace craton::simd {
+
+#if defined(__AVX512F__)
+inline constexpr std::int64_t bytes_per_vector = 64;
+#elif defined(__AVX__)
+inline constexpr std::int64_t bytes_per_vector = 32;
+#else
+inline constexpr std::int64_t bytes_per_vector = 16;
+#endif
+inline constexpr std::int64_t floats_per_vector = bytes_per_vector / sizeof(float);
+inline constexpr std::int64_t doubles_per_vector = bytes_per_vector / sizeof(double);
+
+using floats = float __attribute__((vector_size(bytes_per_vector)));
+using doubles = double __attribute__((vector_size(bytes_per_vector)));
+
+// The same at any address.
+struct anywhere {
+    using floats [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
+    using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
+};
+
+[[gnu::always_inline]] inline floats load_floats(const float* from) { return *reinterpret_cast<const anywhere::floats*>(from); }
+[[gnu::always_inline]] inline doubles load_doubles(const double* from) { return *reinterpret_cast<const anywhere::doubles*>(from); }
+[[gnu::always_inline]] inline void store_floats(float* to, floats value) { *reinterpret_cast<anywhere::floats*>(to) = value; }
+[[gnu::always_inline]] inline void store_doubles(double* to, doubles value) { *reinterpret_cast<anywhere::doubles*>(to) = value; }
+inline floats all(float value) { return value - floats{}; }
+inline doubles all(double value) { return value - doubles{}; }
+
+/// Values is doubles or one double: what is written for both is a loop of vectors and its last few passes.
+template <class Values> [[gnu::always_inline]] inline Values load(const double* from) {
+    if constexpr (sizeof(Values) == sizeof(double)) {
+        return *from;
+    } else {
+        return load_doubles(from);
+    }
+}
+template <class Values> [[gnu::always_inline]] inline void store(double* to, Values value) {
+    if constexpr (sizeof(Values) == sizeof(double)) {
+        *to = value;
+    } else {
+        store_doubles(to, value);
+    }
+}
+/// Sum of what such a loop adds.
+struct lane_sum {
+    doubles lanes{};
+    double rest = 0;
+
+    void add(doubles value) { lanes += value; }
+    void add(double value) { rest += value; }
+    [[nodiscard]] double total() const {
+        double sum = rest;
+        for (std::int64_t lane = 0; lane < doubles_per_vector; ++lane) sum += lanes[lane];
+        return sum;
+    }
+};
+
+/// visit.operator()<doubles>(i) for as many whole vectors as there are from first to last - 1, then visit.operator()<double>(i).
+template <class Visit> inline void for_doubles(std::size_t first, std::size_t last, const Visit& visit) {
+    constexpr auto lanes = static_cast<std::size_t>(doubles_per_vector);
+    std::size_t i = first;
+    for (; i + lanes <= last; i += lanes) visit.template operator()<doubles>(i);
+    for (; i < last; ++i) visit.template operator()<double>(i);
+}
+
+} // namespace craton::simd
