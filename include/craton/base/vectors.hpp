@@ -69,5 +69,12 @@ template <class Visit> inline void for_doubles(std::size_t first, std::size_t la
     for (; i + lanes <= last; i += lanes) visit.template operator()<doubles>(i);
     for (; i < last; ++i) visit.template operator()<double>(i);
 }
+/// The same where it does no harm to visit a place twice: the last whole vector reaches back.
+template <class Visit> inline void for_doubles_or_twice(std::size_t first, std::size_t last, const Visit& visit) {
+    constexpr auto lanes = static_cast<std::size_t>(doubles_per_vector);
+    if (first + lanes > last) return for_doubles(first, last, visit);
+    for (std::size_t i = first; i + lanes <= last; i += lanes) visit.template operator()<doubles>(i);
+    if ((last - first) % lanes != 0) visit.template operator()<doubles>(last - lanes);
+}
 
 } // namespace craton::simd

@@ -1,6 +1,8 @@
 #include <craton/apps/tomography/mode_coupling.hpp>
 
+#include <craton/apps/tomography/kernels/carrier_nodes.hpp>
 #include <craton/base/assert.hpp>
+#include <craton/base/flush_to_zero.hpp>
 #include <craton/base/vectors.hpp>
 #include <craton/linalg/blas.hpp>
 
@@ -8,15 +10,23 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace craton::tomography {
 
 namespace {
 
-/// Modes on a side of a tile of K: what a tile's carriers have of B stays in the second-level cache while they meet all others.
+/// Rows of carriers that are multiplied by all modes' shifts at a time.
 constexpr std::size_t side = 8;
-/// Carriers whose amplitudes D are multiplied by their waves at a time: enough to make the panel's own traffic small.
-constexpr std::size_t group = 64;
+/// Values of m whose pairs are weighed together: what is kept of them fits the second-level cache.
+constexpr std::int64_t m_at_once = 4;
+/// Carriers whose shares nodes get while their sums are in registers.
+constexpr std::size_t carriers_at_once = 8;
+/// Nodes whose sums are in registers together.
+constexpr std::size_t nodes_at_once = 4;
+/// Rows of nodes that are multiplied by the path's transforms together.
+constexpr std::size_t rows_at_once = 64;
+constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
 /// K_i = F W_i F^T, modes x modes in slices of rows; only the splines' own stretch of radius is multiplied.
 class coupling_of_one_column {
@@ -65,7 +75,7 @@ class coupling_of_one_column {
     std::vector<double> transposed_;
 };
 
-/// Rows of B and columns of the transforms: all terms of each m up to `across`, then the first term alone.
+/// Rows of nodes and columns of the transforms: all terms of each m up to `across`, then the first term alone.
 struct row_order {
     std::size_t terms;
     std::size_t across; ///< the widest m of all terms
@@ -76,38 +86,111 @@ struct row_order {
     }
 };
 
-/// Adds weights[p][r] kernel_p[i], summed over the pairs p of a run, to rows r = 0 .. count - 1 of B, which alternate between two
-/// neighbours `columns` apart and the next pair of them `stride` further on. The sums of `lanes` columns stay in registers.
-template <std::size_t count, std::size_t lanes>
-void add_run(const float* kernel, std::size_t step, const float* weights, std::size_t pairs, float* b, std::size_t columns,
-             std::size_t stride) {
-    using vec [[gnu::vector_size(lanes * sizeof(float))]] = float;
-    const auto row = [&](std::size_t r) { return b + r / 2 * stride + r % 2 * columns; };
-    vec sums[count]; // an array template would forget that these are vectors
-    for (std::size_t r = 0; r < count; ++r) std::memcpy(&sums[r], row(r), sizeof(vec));
-    for (std::size_t p = 0; p < pairs; ++p) {
-        vec k;
-        std::memcpy(&k, kernel + p * step, sizeof(vec));
-        for (std::size_t r = 0; r < count; ++r) sums[r] += weights[p * count + r] * k;
+/// Columns, and as many more as fill vectors of four.
+constexpr std::size_t whole_vectors(std::size_t columns) { return (columns + 3) / 4 * 4; }
+
+/// A mode that couples with a carrier: where K is, which of the weighed pairs it is, and what the carrier answers.
+struct coupled_mode {
+    const float* kernel;
+    std::size_t pair;
+    float re, im;
+};
+
+// A template would forget the attributes of its own vector types.
+template <std::size_t lanes> struct vector_of_floats;
+template <> struct vector_of_floats<16> {
+    using type [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
+};
+template <> struct vector_of_floats<8> {
+    using type [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+};
+template <> struct vector_of_floats<4> {
+    using type [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+};
+
+/// visit.operator()<lanes>(i) for vectors that together cover 0 .. count - 1, count a multiple of four.
+template <class Visit> void for_floats(std::size_t count, const Visit& visit) {
+    constexpr auto widest = static_cast<std::size_t>(simd::floats_per_vector);
+    std::size_t i = 0;
+    for (; i + widest <= count; i += widest) visit.template operator()<widest>(i);
+    if constexpr (widest == 16) {
+        for (; i + 8 <= count; i += 8) visit.template operator()<8>(i);
     }
-    for (std::size_t r = 0; r < count; ++r) std::memcpy(row(r), &sums[r], sizeof(vec));
+    for (; i < count; i += 4) visit.template operator()<4>(i);
 }
 
-template <std::size_t count>
-void add_run(const float* kernel, std::size_t step, const float* weights, std::size_t pairs, float* b, std::size_t columns,
-             std::size_t stride) {
-    std::size_t i = 0;
-    for (; i + 8 <= columns; i += 8) add_run<count, 8>(kernel + i, step, weights, pairs, b + i, columns, stride);
-    for (; i + 4 <= columns; i += 4) add_run<count, 4>(kernel + i, step, weights, pairs, b + i, columns, stride);
-    for (; i < columns; ++i) {
-        for (std::size_t p = 0; p < pairs; ++p) {
-            for (std::size_t r = 0; r < count; ++r)
-                b[r / 2 * stride + r % 2 * columns + i] += weights[p * count + r] * kernel[p * step + i];
+/// out[re and im][q][i] = sum over modes of (re, im) w_q kernel[i], for `lanes` columns from i on; the sums stay in registers.
+/// weights: of part q from q * pairs on.
+template <std::size_t parts, std::size_t lanes>
+void sum_pairs(std::span<const coupled_mode> modes, const float* weights, std::size_t pairs, std::size_t i, std::size_t wide,
+               float* out) {
+    using vec = typename vector_of_floats<lanes>::type;
+    constexpr std::size_t at_once = std::min<std::size_t>(parts, simd::floats_per_vector == 16 ? 8 : 4);
+    for (std::size_t first = 0; first < parts; first += at_once) {
+        vec re[at_once]{};
+        vec im[at_once]{};
+        for (const coupled_mode& mode : modes) {
+            const vec k = *reinterpret_cast<const vec*>(mode.kernel + i);
+            const vec k_re = k * mode.re;
+            const vec k_im = k * mode.im;
+            const float* const weight = weights + first * pairs + mode.pair;
+            for (std::size_t q = 0; q < at_once; ++q) {
+                re[q] += weight[q * pairs] * k_re;
+                im[q] += weight[q * pairs] * k_im;
+            }
+        }
+        for (std::size_t q = 0; q < at_once; ++q) {
+            *reinterpret_cast<vec*>(out + (first + q) * wide + i) = re[q];
+            *reinterpret_cast<vec*>(out + (parts + first + q) * wide + i) = im[q];
         }
     }
 }
 
+/// Asks for memory before it is needed.
+void prefetch(const float* first, const float* last) {
+    constexpr std::size_t line = 64 / sizeof(float);
+    for (; first < last; first += line) __builtin_prefetch(first, 0, 2);
+}
+
+/// Shares of some carriers in some nodes, which follow each other.
+struct shares_of_nodes {
+    std::array<std::array<float, nodes_at_once>, carriers_at_once> re, im;
+};
+
+/// out[v][i] += sum_c (re + i im)_cv of[c][i], complex numbers as their real parts and, `length` or `next` further on, their
+/// imaginary ones; length a multiple of four. What four nodes get is in eight registers, each of which waits for none of the
+/// others.
+void add_shares(const float* of, const shares_of_nodes& shares, std::size_t length, float* out, std::size_t next) {
+    for_floats(length, [&]<std::size_t lanes>(std::size_t i) {
+        using vec = typename vector_of_floats<lanes>::type;
+        vec re[nodes_at_once];
+        vec im[nodes_at_once];
+        for (std::size_t v = 0; v < nodes_at_once; ++v) {
+            re[v] = *reinterpret_cast<const vec*>(out + 2 * v * next + i);
+            im[v] = *reinterpret_cast<const vec*>(out + (2 * v + 1) * next + i);
+        }
+        const float* from = of + i;
+        for (std::size_t c = 0; c < carriers_at_once; ++c, from += 2 * length) {
+            const vec of_re = *reinterpret_cast<const vec*>(from);
+            const vec of_im = *reinterpret_cast<const vec*>(from + length);
+            // One fused operation each.
+            for (std::size_t v = 0; v < nodes_at_once; ++v) re[v] += shares.re[c][v] * of_re;
+            for (std::size_t v = 0; v < nodes_at_once; ++v) im[v] += shares.re[c][v] * of_im;
+            for (std::size_t v = 0; v < nodes_at_once; ++v) re[v] -= shares.im[c][v] * of_im;
+            for (std::size_t v = 0; v < nodes_at_once; ++v) im[v] += shares.im[c][v] * of_re;
+        }
+        for (std::size_t v = 0; v < nodes_at_once; ++v) {
+            *reinterpret_cast<vec*>(out + 2 * v * next + i) = re[v];
+            *reinterpret_cast<vec*>(out + (2 * v + 1) * next + i) = im[v];
+        }
+    });
+}
+
 // A template would forget the attributes of its own vector types.
+struct eight_lanes {
+    using doubles [[gnu::vector_size(8 * sizeof(double))]] = double;
+    using floats [[gnu::vector_size(8 * sizeof(float))]] = float;
+};
 struct four_lanes {
     using doubles [[gnu::vector_size(4 * sizeof(double))]] = double;
     using floats [[gnu::vector_size(4 * sizeof(float))]] = float;
@@ -144,6 +227,11 @@ void feel(const float* kernel, std::size_t count, const std::array<const double*
         for (std::size_t q = 0; q < 2 * terms; ++q) weights[q] = parts[q][p];
         four_lanes::doubles four{};
         std::size_t i = 0;
+        if constexpr (simd::doubles_per_vector == 8) {
+            eight_lanes::doubles eight{};
+            for (; i + 8 <= columns; i += 8) eight += felt<eight_lanes, terms>(kernel, weights, re, im, next, i);
+            four = four_lanes::doubles{eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]};
+        }
         for (; i + 4 <= columns; i += 4) four += felt<four_lanes, terms>(kernel, weights, re, im, next, i);
         two_lanes::doubles two{four[0] + four[2], four[1] + four[3]};
         if (i + 2 <= columns) {
@@ -167,13 +255,33 @@ void feel(const float* kernel, std::size_t count, const std::array<const double*
 /// Per thread, grown to the largest problem seen.
 struct mode_coupling::scratch {
     std::vector<double> source_re, source_im, receiver_re, receiver_im, turning_re, turning_im; // of a path
-    // Of `side` carriers, one row of modes each.
+    // Of one carrier with all modes.
     std::vector<double> quotient_re, quotient_im, gain, rise, turned;
     std::array<std::vector<double>, most_parts> parts; // amplitudes of Re and Im of each term's transform
-    std::vector<double> y;                             // modes x modes, or a tile's rows of them
-    std::vector<double> direct_re, direct_im;          // of the modes
-    std::vector<float> b, d, out, waves, reach;
-    std::vector<std::size_t> turning; // carriers of the group that have a turned row, in the order of those rows
+    // Of a model.
+    std::vector<double> y;                    // modes x modes, or a row of them
+    std::vector<double> direct_re, direct_im; // of the modes
+    // Of pairs of some m, one after the other: of carrier k those with modes first_pair[k] + j.
+    struct near_pair {
+        std::size_t k, j;
+        float turned;
+    };
+    std::size_t pairs = 0;
+    std::vector<float> weights;              // most_parts x pairs
+    std::vector<float> lower_re, lower_im;   // what the carrier of lower degree answers
+    std::vector<float> higher_re, higher_im; // and the other
+    std::vector<std::size_t> first_pair;     // unsigned numbers wrap
+    std::vector<near_pair> near;
+    // Of nodes.
+    std::vector<std::size_t> by_frequency, by_rank; // carriers, and of each its place among them
+    std::vector<carrier_nodes::share> shares;       // in the order of frequency
+    std::vector<coupled_mode> coupled;
+    std::vector<float> carriers; // carriers_at_once x 2 x parts x columns
+    std::vector<float> nodes;    // nodes x 2 x rows x columns
+    std::size_t node_size = 0;   // floats of a node's real or imaginary part
+    std::size_t next_row = 0;    // of this m, in floats
+    std::vector<float> reach, amplitudes, waves;
+    std::vector<std::complex<double>> wave;
 
     void begin(const excitation& by, std::size_t modes) {
         const auto split = [](std::span<const std::complex<double>> from, std::vector<double>& re, std::vector<double>& im) {
@@ -187,56 +295,75 @@ struct mode_coupling::scratch {
         split(by.source, source_re, source_im);
         split(by.receiver, receiver_re, receiver_im);
         split(by.turning, turning_re, turning_im);
-        for (std::vector<double>* each : {&quotient_re, &quotient_im, &gain, &rise, &turned}) each->resize(side * modes);
-        for (std::vector<double>& each : parts) each.resize(side * modes);
-        for (std::vector<double>* each : {&direct_re, &direct_im}) each->resize(side * modes);
+        for (std::vector<double>* each : {&quotient_re, &quotient_im, &gain, &rise, &turned}) each->resize(modes);
+        for (std::vector<double>& each : parts) each.resize(modes);
     }
     [[nodiscard]] travelling_waves waves_of(std::span<const double> degree, std::span<const double> branch) const {
         return {degree, branch, source_re, source_im, receiver_re, receiver_im, turning_re, turning_im};
     }
-    [[nodiscard]] pair_responses responses(std::size_t row, std::size_t modes) {
-        const auto part = [&](std::vector<double>& of) { return std::span(of).subspan(row * modes, modes); };
-        return {part(quotient_re), part(quotient_im), part(gain), part(rise), part(turned)};
-    }
-    [[nodiscard]] std::array<std::span<double>, most_parts> parts_of(std::size_t row, std::size_t modes) {
-        std::array<std::span<double>, most_parts> rows;
-        for (std::size_t q = 0; q < most_parts; ++q) rows[q] = std::span(parts[q]).subspan(row * modes, modes);
-        return rows;
+    /// This m's rows of a part of a node: its real part, or the imaginary one.
+    [[nodiscard]] float* node(std::size_t part) { return nodes.data() + part * node_size + next_row; }
+    [[nodiscard]] pair_responses responses() { return {quotient_re, quotient_im, gain, rise, turned}; }
+    [[nodiscard]] std::array<std::span<double>, most_parts> all_parts() {
+        std::array<std::span<double>, most_parts> all;
+        for (std::size_t q = 0; q < most_parts; ++q) all[q] = parts[q];
+        return all;
     }
 };
 
 mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
                              std::span<const parameter_weights> parameters, std::span<const radial_functions> splines,
                              coupled_pairs which, std::int64_t widest)
-    : l_(l.begin(), l.end()), degree_(l.begin(), l.end()), branch_(n.begin(), n.end()), widest_(widest), which_(which) {
+    : degree_of_(l.begin(), l.end()), branch_(n.begin(), n.end()), widest_(widest), which_(which) {
     const std::size_t modes = size();
     [[maybe_unused]] const auto points = static_cast<std::size_t>(strain.points);
     CRATON_ASSERT(branch_.size() == modes && strain.modes == static_cast<std::int64_t>(modes) && points > 0);
     CRATON_ASSERT(strain.values.size() == modes * static_cast<std::size_t>(strain.channels) * points);
-    CRATON_ASSERT(splines.size() == parameters.size() && std::is_sorted(l_.begin(), l_.end()));
+    CRATON_ASSERT(splines.size() == parameters.size() && std::is_sorted(l.begin(), l.end()));
     std::size_t columns = 0;
     for (const radial_functions& each : splines) {
         CRATON_ASSERT(each.values.size() == points * each.count);
         columns += each.count;
     }
     columns_ = static_cast<std::int64_t>(columns);
-    k_.resize(tiles() * (tiles() + 1) / 2 * side * side * columns);
+    for (std::size_t k = 0; k < modes; ++k) {
+        if (k == 0 || l[k] != degrees_.back().l) degrees_.push_back({l[k], k, 0});
+        ++degrees_.back().count;
+        of_.push_back(degrees_.size() - 1);
+    }
+    place_.assign(static_cast<std::size_t>(l.back() + 1), nowhere);
+    for (std::size_t d = 0; d < degrees_.size(); ++d) place_[static_cast<std::size_t>(degrees_[d].l)] = d;
+    block_.assign(degrees_.size() * degrees_.size(), nowhere);
+    std::size_t end = 0;
+    for (std::int64_t m = 0; m <= widest_; ++m) {
+        slice_.push_back(end);
+        for (std::size_t low = 0; low < degrees_.size(); ++low) {
+            const std::size_t high = place_of(degrees_[low].l + m);
+            if (high == nowhere) continue;
+            block_[low * degrees_.size() + high] = end;
+            end += degrees_[low].count * degrees_[high].count * columns;
+        }
+    }
+    slice_.push_back(end);
+    constexpr std::size_t read_beyond = 4; // whole vectors are read
+    k_.assign(end + read_beyond, 0.0F);
+    const base::flush_to_zero no_subnormal_numbers; // in k_
     std::vector<double> rows;
     std::size_t column = 0;
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         CRATON_ASSERT(parameters[p].values.size() == static_cast<std::size_t>(strain.channels) * points);
         for (std::size_t i = 0; i < splines[p].count; ++i, ++column) {
             const coupling_of_one_column one(strain, parameters[p].values, splines[p], i);
-            for (std::size_t low = 0; low < tiles(); ++low) {
-                const std::size_t first = low * side;
-                const std::size_t count = std::min(side, modes - first);
-                one.rows(first, count, rows);
-                float* const out = k_.data() + (tile(low, low) - k_.data()) + column;
-                for (std::size_t k = 0; k < count; ++k) {
-                    for (std::size_t j = 0; j < modes - first; ++j) {
-                        // Tiles of one row follow each other.
-                        out[((j / side * side + k) * side + j % side) * columns] =
-                            static_cast<float>(rows[k * (modes - first) + j]);
+            for (std::size_t low = 0; low < degrees_.size(); ++low) {
+                const degree& of_rows = degrees_[low];
+                const std::size_t width = modes - of_rows.first;
+                one.rows(of_rows.first, of_rows.count, rows);
+                for (std::size_t high = low; high < degrees_.size() && degrees_[high].l - of_rows.l <= widest_; ++high) {
+                    const degree& to = degrees_[high];
+                    float* out = k_.data() + block_[low * degrees_.size() + high] + column;
+                    for (std::size_t k = 0; k < of_rows.count; ++k) {
+                        const double* const row = rows.data() + k * width + (to.first - of_rows.first);
+                        for (std::size_t j = 0; j < to.count; ++j, out += columns) *out = static_cast<float>(row[j]);
                     }
                 }
             }
@@ -244,17 +371,24 @@ mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const st
     }
 }
 
-std::size_t mode_coupling::tiles() const { return (size() + side - 1) / side; }
-
-const float* mode_coupling::tile(std::size_t low, std::size_t high) const {
-    return k_.data() + (low * tiles() - low * (low - 1) / 2 + (high - low)) * side * side * static_cast<std::size_t>(columns_);
+std::size_t mode_coupling::place_of(std::int64_t l) const {
+    return l >= 0 && l < static_cast<std::int64_t>(place_.size()) ? place_[static_cast<std::size_t>(l)] : nowhere;
 }
 
-std::span<const float> mode_coupling::coupling(std::int64_t k, std::int64_t j) const {
-    const auto low = static_cast<std::size_t>(std::min(k, j));
-    const auto high = static_cast<std::size_t>(std::max(k, j));
-    const auto columns = static_cast<std::size_t>(columns_);
-    return {tile(low / side, high / side) + (low % side * side + high % side) * columns, columns};
+mode_coupling::partners mode_coupling::partners_of(const degree& low, std::int64_t m, std::int64_t m_end) const {
+    const auto at_least = [this](std::int64_t l) {
+        const auto found = std::lower_bound(degrees_.begin(), degrees_.end(), l,
+                                            [](const degree& each, std::int64_t value) { return each.l < value; });
+        return static_cast<std::size_t>(found - degrees_.begin());
+    };
+    const auto first_of = [this](std::size_t d) { return d < degrees_.size() ? degrees_[d].first : size(); };
+    const std::size_t first = at_least(low.l + m);
+    const std::size_t last = at_least(low.l + m_end);
+    return {first, last, first_of(first), first_of(last)};
+}
+
+const float* mode_coupling::block(std::size_t low, std::size_t high) const {
+    return k_.data() + block_[low * degrees_.size() + high];
 }
 
 pair_reach mode_coupling::reach_of(const excitation& by) const {
@@ -272,76 +406,62 @@ void mode_coupling::drive_carriers(const excitation& by, std::span<const std::co
         re[at] = model[at].real();
         im[at] = model[at].imag();
     }
-    work.y.assign((kept ? modes : side) * modes, 0.0);
+    work.y.assign((kept ? modes : 1) * modes, 0.0);
     work.direct_re.assign(modes, 0.0);
     work.direct_im.assign(modes, 0.0);
     out.turned.assign(modes, 0.0);
     const std::size_t terms = by.terms();
     const std::size_t term = (static_cast<std::size_t>(widest_) + 1) * columns;
-    for (std::size_t low = 0; low < tiles(); ++low) {
-        const std::size_t begin = low * side;
-        const std::size_t rows = std::min(side, modes - begin);
-        double* const y_rows = work.y.data() + (kept ? begin * modes : 0);
-        for (std::size_t at = 0; at < rows; ++at) {
-            excite_pairs(work.waves_of(degree_, branch_), reach_of(by), begin + at, begin + at, work.parts_of(at, modes));
-        }
-        for (std::size_t high = low; high < tiles(); ++high) {
-            const float* const kernels = tile(low, high);
-            const std::size_t cols = std::min(side, modes - high * side);
-            for (std::size_t at = 0; at < rows; ++at) {
-                const std::size_t k = begin + at;
-                for (std::size_t to = high == low ? at : 0, next = to; to < cols; to = next) {
-                    const std::size_t j = high * side + to;
-                    while (next < cols && l_[high * side + next] == l_[j]) ++next;
-                    double* const y = y_rows + at * modes + j;
-                    const std::int64_t apart = l_[j] - l_[k];
-                    if (apart > widest_) {
-                        std::fill_n(y, next - to, 0.0);
-                        continue;
-                    }
-                    std::array<const double*, most_parts> parts;
-                    for (std::size_t q = 0; q < most_parts; ++q) parts[q] = work.parts[q].data() + at * modes + j;
+    const travelling_waves waves = work.waves_of(degree_of_, branch_);
+    const pair_reach reach = reach_of(by);
+    const pair_responses of = work.responses();
+    const auto parts = work.all_parts();
+    for (std::int64_t m = 0; m <= widest_; m += 2 * m_at_once) {
+        for (std::size_t low = 0; low < degrees_.size(); ++low) {
+            const partners with = partners_of(degrees_[low], m, std::min(widest_ + 1, m + 2 * m_at_once));
+            for (std::size_t at = 0; at < degrees_[low].count && with.first < with.last; ++at) {
+                const std::size_t k = degrees_[low].first + at;
+                const std::size_t begin = std::max(k, with.first_mode);
+                excite_pairs(waves, reach, k, begin, with.last_mode, parts);
+                respond(by.modes, k, begin, with.last_mode, by.t_last_s, of);
+                double* const y = work.y.data() + (kept ? k * modes : 0);
+                for (std::size_t high = with.first; high < with.last; ++high) {
+                    const degree& to = degrees_[high];
+                    const std::size_t j = std::max(begin, to.first);
+                    const std::int64_t apart = to.l - degrees_[low].l;
+                    std::array<const double*, most_parts> weights;
+                    for (std::size_t q = 0; q < most_parts; ++q) weights[q] = parts[q].data() + j;
                     const std::size_t row = static_cast<std::size_t>(apart) * columns;
                     const auto feel_them = apart <= by.widest_across && terms > 1 ? feel<most_parts / 2> : feel<1>;
-                    feel_them(kernels + (at * side + to) * columns, next - to, parts, re.data() + row, im.data() + row, term,
-                              columns, y);
+                    feel_them(block(low, high) + (at * to.count + j - to.first) * columns, to.first + to.count - j, weights,
+                              re.data() + row, im.data() + row, term, columns, y + j);
                 }
-                if (!kept) continue;
-                for (std::size_t j = std::max(high * side, k); j < high * side + cols; ++j) {
-                    work.y[j * modes + k] = y_rows[at * modes + j];
-                }
+                simd::lane_sum own_re, own_im, own_turned;
+                simd::for_doubles(begin, with.last_mode, [&]<class V>(std::size_t j) {
+                    const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };
+                    const auto add = [j](std::vector<double>& to, V value) {
+                        simd::store<V>(to.data() + j, simd::load<V>(to.data() + j) + value);
+                    };
+                    const V coupling = simd::load<V>(y + j);
+                    const V beat = coupling * load(of.gain);
+                    const V beat_re = beat * load(of.quotient_re);
+                    const V beat_im = beat * load(of.quotient_im);
+                    const V rise = coupling * load(of.rise);
+                    const V turned = coupling * load(of.turned);
+                    own_re.add(beat_re + rise);
+                    own_im.add(beat_im);
+                    own_turned.add(turned);
+                    add(work.direct_re, rise - beat_re);
+                    add(work.direct_im, -beat_im);
+                    add(out.turned, turned);
+                });
+                // A mode with itself is a pair once: it has been added to both ends.
+                const bool itself = begin == k;
+                work.direct_re[k] += own_re.total() - (itself ? y[k] * of.rise[k] : 0);
+                work.direct_im[k] += own_im.total();
+                out.turned[k] += own_turned.total() - (itself ? y[k] * of.turned[k] : 0);
+                for (std::size_t j = begin; kept && j < with.last_mode; ++j) work.y[j * modes + k] = y[j];
             }
-        }
-        for (std::size_t at = 0; at < rows; ++at) {
-            const std::size_t k = begin + at;
-            const pair_responses of = work.responses(0, modes);
-            respond(by.modes, k, k, by.t_last_s, of);
-            const double* const y = y_rows + at * modes;
-            simd::lane_sum own_re, own_im, own_turned;
-            simd::for_doubles(k, modes, [&]<class V>(std::size_t j) {
-                const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };
-                const auto add = [j](std::vector<double>& to, V value) {
-                    simd::store<V>(to.data() + j, simd::load<V>(to.data() + j) + value);
-                };
-                const V coupling = simd::load<V>(y + j);
-                const V beat = coupling * load(of.gain);
-                const V beat_re = beat * load(of.quotient_re);
-                const V beat_im = beat * load(of.quotient_im);
-                const V rise = coupling * load(of.rise);
-                const V turned = coupling * load(of.turned);
-                own_re.add(beat_re + rise);
-                own_im.add(beat_im);
-                own_turned.add(turned);
-                add(work.direct_re, rise - beat_re);
-                add(work.direct_im, -beat_im);
-                add(out.turned, turned);
-            });
-            // A mode with itself is a pair once: it has been added to both ends.
-            const double itself = y[k] * of.rise[k];
-            const double itself_turned = y[k] * of.turned[k];
-            work.direct_re[k] += own_re.total() - itself;
-            work.direct_im[k] += own_im.total();
-            out.turned[k] += own_turned.total() - itself_turned;
         }
     }
     out.direct.resize(modes);
@@ -361,8 +481,8 @@ void mode_coupling::shear(const excitation& by, std::span<const double> shifts, 
         std::array<std::complex<double>, side> own{};
         for (std::size_t at = 0; at < rows; ++at) {
             const std::size_t k = first + at;
-            const pair_responses of = work.responses(0, modes);
-            respond(by.modes, k, 0, by.t_last_s, of);
+            const pair_responses of = work.responses();
+            respond(by.modes, k, 0, modes, by.t_last_s, of);
             const double* const y = work.y.data() + k * modes;
             double* const moved_re = moved.data() + at * modes;
             double* const moved_im = moved.data() + (side + at) * modes;
@@ -405,100 +525,136 @@ void mode_coupling::drive(const excitation& by, std::span<const std::complex<dou
     if (!shifts.empty()) shear(by, shifts, sheared, work);
 }
 
-void mode_coupling::carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots,
-                                      column_range range, std::size_t first, std::size_t count, scratch& work) const {
-    const std::size_t modes = size();
-    const auto all = static_cast<std::size_t>(columns_);
-    const auto columns = static_cast<std::size_t>(range.count);
-    const std::size_t widths = static_cast<std::size_t>(widest_) + 1;
-    const std::size_t width = knots * columns;
-    const std::size_t terms = by.terms();
-    const row_order order{terms, static_cast<std::size_t>(by.widest_across)};
-    const std::size_t rows_of_b = order.row(widths);
-    constexpr std::size_t re_and_im = 2;
-    const std::size_t stride = side * re_and_im * columns;
-    std::array<float, side * re_and_im * most_parts> weights{};
-    work.turning.clear();
-    for (std::size_t begin = first; begin < first + count; begin += side) {
-        const std::size_t rows = std::min(side, first + count - begin);
-        const std::size_t mine = begin / side;
-        // No pair of these carriers is further apart.
-        const auto furthest = std::min(widest_, std::max(l_[begin + rows - 1] - l_.front(), l_.back() - l_[begin]));
-        const std::size_t inner = order.row(static_cast<std::size_t>(furthest) + 1);
-        work.b.assign(inner * stride, 0.0F);
-        for (std::size_t at = 0; at < rows; ++at) {
-            excite_pairs(work.waves_of(degree_, branch_), reach_of(by), begin + at, 0, work.parts_of(at, modes));
-            const pair_responses of = work.responses(at, modes);
-            respond(by.modes, begin + at, 0, by.t_last_s, of);
-            for (std::size_t j = 0; j < modes; ++j) {
-                work.direct_re[at * modes + j] = of.rise[j] + of.gain[j] * of.quotient_re[j];
-                work.direct_im[at * modes + j] = of.gain[j] * of.quotient_im[j];
-            }
-        }
-        std::array<std::size_t, side> turned_row{}; // in D, behind all cosines and sines; 0 for none yet
-        for (std::size_t other = 0; other < tiles(); ++other) {
-            const float* const kernels = tile(std::min(mine, other), std::max(mine, other)) + range.first;
-            // A tile below the diagonal is the transpose of one above.
-            const std::size_t step_k = other < mine ? all : side * all;
-            const std::size_t step_j = other < mine ? side * all : all;
-            // Within the diagonal tile both halves are there.
-            const std::size_t cols = std::min(side, modes - other * side);
-            for (std::size_t at = 0; at < rows; ++at) {
-                const std::size_t k = begin + at;
-                // Modes of one degree follow each other, and share rows of B.
-                for (std::size_t to = 0, next = 0; to < cols; to = next) {
-                    const std::size_t degree = other * side + to;
-                    while (next < cols && l_[other * side + next] == l_[degree]) ++next;
-                    const auto m = static_cast<std::size_t>(std::abs(l_[degree] - l_[k]));
-                    if (m >= widths) continue;
-                    const std::size_t parts = 2 * order.terms_of(m);
-                    for (std::size_t p = to; p < next; ++p) {
-                        const std::size_t pair = at * modes + other * side + p;
-                        for (std::size_t q = 0; q < parts; ++q) {
-                            float* const out = weights.data() + ((p - to) * parts + q) * re_and_im;
-                            out[0] = static_cast<float>(work.parts[q][pair] * work.direct_re[pair]);
-                            out[1] = static_cast<float>(work.parts[q][pair] * work.direct_im[pair]);
-                        }
-                    }
-                    float* const b = work.b.data() + order.row(m) * stride + at * re_and_im * columns;
-                    const auto add = parts == 2 ? add_run<2 * re_and_im> : add_run<most_parts * re_and_im>;
-                    add(kernels + at * step_k + to * step_j, step_j, weights.data(), next - to, b, columns, stride);
-                    for (std::size_t p = to; p < next; ++p) {
-                        const std::size_t pair = at * modes + other * side + p;
-                        if (work.turned[pair] == 0) continue;
-                        const float* const kernel = kernels + at * step_k + p * step_j;
-                        double most = 0;
-                        for (std::size_t q = 0; q < parts; ++q) most = std::max(most, std::abs(work.parts[q][pair]));
-                        if (most == 0) continue;
-                        if (turned_row[at] == 0) {
-                            turned_row[at] = 2 * count + work.turning.size();
-                            work.turning.push_back(k);
-                            work.d.resize((turned_row[at] + 1) * width, 0.0F);
-                        }
-                        float* const turned = work.d.data() + turned_row[at] * width;
-                        for (std::size_t a = 0; a < knots; ++a) {
-                            double y = 0;
-                            for (std::size_t f = 0; f < parts / 2; ++f) {
-                                const std::complex<double> reach = h[(a * terms + f) * widths + m];
-                                y += work.parts[2 * f][pair] * reach.real() + work.parts[2 * f + 1][pair] * reach.imag();
-                            }
-                            const auto scaled = static_cast<float>(y * work.turned[pair]);
-                            for (std::size_t i = 0; i < columns; ++i) turned[a * columns + i] += scaled * kernel[i];
-                        }
-                    }
+void mode_coupling::weigh_pairs(const excitation& by, std::int64_t m, std::int64_t m_end, scratch& work) const {
+    work.pairs = 0;
+    for (const degree& low : degrees_) {
+        const partners with = partners_of(low, m, m_end);
+        work.pairs += low.count * (with.last_mode - with.first_mode);
+    }
+    work.weights.resize(most_parts * work.pairs);
+    for (std::vector<float>* each : {&work.lower_re, &work.lower_im, &work.higher_re, &work.higher_im}) each->resize(work.pairs);
+    work.first_pair.resize(size());
+    work.near.clear();
+    const travelling_waves waves = work.waves_of(degree_of_, branch_);
+    const pair_reach reach = reach_of(by);
+    const pair_responses of = work.responses();
+    const auto parts = work.all_parts();
+    const std::size_t counted = 2 * (m <= by.widest_across ? by.terms() : 1);
+    std::size_t next = 0;
+    for (const degree& low : degrees_) {
+        const partners with = partners_of(low, m, m_end);
+        for (std::size_t k = low.first; k < low.first + low.count; ++k) {
+            excite_pairs(waves, reach, k, with.first_mode, with.last_mode, parts);
+            respond(by.modes, k, with.first_mode, with.last_mode, by.t_last_s, of);
+            work.first_pair[k] = next - with.first_mode;
+            for (std::size_t q = 0; q < counted; ++q) {
+                float* const out = work.weights.data() + q * work.pairs + next;
+                for (std::size_t j = with.first_mode; j < with.last_mode; ++j) {
+                    out[j - with.first_mode] = static_cast<float>(parts[q][j]);
                 }
             }
+            for (std::size_t j = with.first_mode; j < with.last_mode; ++j) {
+                const std::size_t at = next + (j - with.first_mode);
+                const double beat_re = of.gain[j] * of.quotient_re[j];
+                const double beat_im = of.gain[j] * of.quotient_im[j];
+                work.lower_re[at] = static_cast<float>(of.rise[j] + beat_re);
+                work.lower_im[at] = static_cast<float>(beat_im);
+                work.higher_re[at] = static_cast<float>(of.rise[j] - beat_re);
+                work.higher_im[at] = static_cast<float>(-beat_im);
+            }
+            for (std::size_t j = with.first_mode; j < with.last_mode; ++j) {
+                const bool coupled = which_ == coupled_pairs::all || branch_[j] != branch_[k];
+                if (of.turned[j] != 0 && coupled) work.near.push_back({k, j, static_cast<float>(of.turned[j])});
+            }
+            next += with.last_mode - with.first_mode;
         }
-        work.out.assign(knots * stride, 0.0F);
-        linalg::multiply_add(static_cast<std::int64_t>(knots), static_cast<std::int64_t>(stride), static_cast<std::int64_t>(inner),
-                             work.reach.data(), static_cast<std::int64_t>(rows_of_b), work.b.data(),
-                             static_cast<std::int64_t>(stride), work.out.data(), static_cast<std::int64_t>(stride));
-        for (std::size_t a = 0; a < knots; ++a) {
-            for (std::size_t at = 0; at < rows; ++at) {
-                const float* const in = work.out.data() + a * stride + at * re_and_im * columns;
-                float* const out = work.d.data() + 2 * (begin - first + at) * width + a * columns;
-                std::copy_n(in, columns, out);
-                std::copy_n(in + columns, columns, out + width);
+    }
+}
+
+template <std::size_t parts>
+void mode_coupling::add_carriers(std::int64_t m, column_range range, std::size_t at, std::size_t count, scratch& work) const {
+    const auto columns = static_cast<std::size_t>(columns_);
+    const std::size_t wide = whole_vectors(static_cast<std::size_t>(range.count));
+    const std::size_t length = parts * wide;
+    const float* const lower_re = work.lower_re.data();
+    const float* const lower_im = work.lower_im.data();
+    const float* const higher_re = work.higher_re.data();
+    const float* const higher_im = work.higher_im.data();
+    std::array<std::size_t, carriers_at_once> active{};
+    std::size_t some = 0;
+    std::size_t first_node = nowhere;
+    std::size_t end_node = 0;
+    for (std::size_t c = at; c < at + count; ++c) {
+        const std::size_t k = work.by_frequency[c];
+        const std::size_t own = of_[k];
+        coupled_mode* next = work.coupled.data();
+        if (const std::size_t high = place_of(degrees_[own].l + m); high != nowhere) {
+            const degree& to = degrees_[high];
+            const float* kernel = block(own, high) + (k - degrees_[own].first) * to.count * columns + range.first;
+            for (std::size_t j = to.first; j < to.first + to.count; ++j, kernel += columns) {
+                const std::size_t pair = work.first_pair[k] + j;
+                *next++ = {kernel, pair, lower_re[pair], lower_im[pair]};
+            }
+        }
+        if (const std::size_t low = place_of(degrees_[own].l - m); m > 0 && low != nowhere) {
+            const degree& from = degrees_[low];
+            const float* kernel = block(low, own) + (k - degrees_[own].first) * columns + range.first;
+            for (std::size_t j = from.first; j < from.first + from.count; ++j, kernel += degrees_[own].count * columns) {
+                const std::size_t pair = work.first_pair[j] + k;
+                *next++ = {kernel, pair, higher_re[pair], higher_im[pair]};
+            }
+        }
+        const std::span<const coupled_mode> coupled(work.coupled.data(), next);
+        if (coupled.empty()) continue;
+        float* const out = work.carriers.data() + some * 2 * length;
+        for_floats(wide, [&]<std::size_t lanes>(std::size_t i) {
+            sum_pairs<parts, lanes>(coupled, work.weights.data(), work.pairs, i, wide, out);
+        });
+        active[some++] = c;
+        first_node = std::min(first_node, work.shares[c].first);
+        end_node = std::max(end_node, work.shares[c].first + carrier_nodes::width);
+    }
+    for (std::size_t node = first_node; node < end_node; node += nodes_at_once) {
+        shares_of_nodes shares{};
+        for (std::size_t c = 0; c < some; ++c) {
+            const carrier_nodes::share& share = work.shares[active[c]];
+            for (std::size_t n = 0; n < nodes_at_once; ++n) {
+                const std::size_t v = node + n - share.first;
+                if (v >= carrier_nodes::width) continue; // before them, too
+                shares.re[c][n] = static_cast<float>(share.values[v].real());
+                shares.im[c][n] = static_cast<float>(share.values[v].imag());
+            }
+        }
+        add_shares(work.carriers.data(), shares, length, work.node(2 * node), work.node_size);
+    }
+}
+
+/// Adds i t turned Y K (E_k + E_j) of pairs that are too near each other for a quotient.
+template <std::size_t parts> void mode_coupling::add_near_pairs(std::int64_t m, column_range range, scratch& work) const {
+    const auto columns = static_cast<std::size_t>(columns_);
+    const std::size_t wide = whole_vectors(static_cast<std::size_t>(range.count));
+    for (const scratch::near_pair& near : work.near) {
+        const degree& low = degrees_[of_[near.k]];
+        const degree& high = degrees_[of_[near.j]];
+        if (high.l - low.l != m) continue;
+        const float* const kernel =
+            block(of_[near.k], of_[near.j]) + ((near.k - low.first) * high.count + near.j - high.first) * columns + range.first;
+        const float* const weights = work.weights.data() + work.first_pair[near.k] + near.j;
+        const std::array<std::size_t, 2> carriers{near.k, near.j};
+        // Of one degree, each pair is there twice.
+        for (const std::size_t carrier : std::span(carriers).first(m == 0 ? 1 : 2)) {
+            const carrier_nodes::share& share = work.shares[work.by_rank[carrier]];
+            for (std::size_t v = 0; v < carrier_nodes::width; ++v) {
+                float* const out = work.node(2 * (share.first + v));
+                const auto re = static_cast<float>(share.slopes[v].real()) * near.turned;
+                const auto im = static_cast<float>(share.slopes[v].imag()) * near.turned;
+                for (std::size_t q = 0; q < parts; ++q) {
+                    const float weight = weights[q * work.pairs];
+                    for (std::int64_t i = 0; i < range.count; ++i) {
+                        out[q * wide + static_cast<std::size_t>(i)] += re * weight * kernel[i];
+                        out[work.node_size + q * wide + static_cast<std::size_t>(i)] += im * weight * kernel[i];
+                    }
+                }
             }
         }
     }
@@ -510,48 +666,105 @@ void mode_coupling::add_panel(const excitation& by, std::span<const std::complex
     const std::size_t widths = static_cast<std::size_t>(widest_) + 1;
     const auto knots = static_cast<std::size_t>(lateral);
     const std::size_t samples = t_s.size();
-    const std::size_t width = knots * static_cast<std::size_t>(range.count);
+    const auto columns = static_cast<std::size_t>(range.count);
+    const std::size_t width = knots * columns;
     const std::size_t terms = by.terms();
     CRATON_ASSERT(range.first >= 0 && range.first + range.count <= columns_);
     CRATON_ASSERT(h.size() == knots * terms * widths && panel.size() == samples * width);
+    if (samples == 0 || width == 0) return;
+    // Deep down, short waves of the lowest branches are less than single precision holds.
+    const base::flush_to_zero no_subnormal_numbers;
     thread_local scratch work;
     work.begin(by, modes);
-    // Re before Im, as the rows of B.
+    // Re before Im, as the rows of nodes.
     const row_order order{terms, static_cast<std::size_t>(by.widest_across)};
-    const std::size_t rows_of_b = order.row(widths);
-    work.reach.resize(knots * rows_of_b);
+    const std::size_t all_rows = order.row(widths);
+    work.reach.resize(knots * all_rows);
     for (std::size_t a = 0; a < knots; ++a) {
         for (std::size_t m = 0; m < widths; ++m) {
             for (std::size_t f = 0; f < order.terms_of(m); ++f) {
                 const std::complex<double> reach = h[(a * terms + f) * widths + m];
-                float* const out = work.reach.data() + a * rows_of_b + order.row(m) + 2 * f;
+                float* const out = work.reach.data() + a * all_rows + order.row(m) + 2 * f;
                 out[0] = static_cast<float>(reach.real());
                 out[1] = static_cast<float>(reach.imag());
             }
         }
     }
-    for (std::size_t first = 0; first < modes; first += group) {
-        const std::size_t count = std::min(group, modes - first);
-        work.d.assign(2 * count * width, 0.0F);
-        carriers_of_panel(by, h, knots, range, first, count, work);
-        const std::size_t inner = 2 * count + work.turning.size();
-        work.waves.resize(samples * inner);
-        for (std::size_t t = 0; t < samples; ++t) {
-            float* const row = work.waves.data() + t * inner;
-            for (std::size_t at = 0; at < count; ++at) {
-                const double size = std::exp(-by.modes.decay_per_s[first + at] * t_s[t]);
-                const double phase = by.modes.omega_rad_s[first + at] * t_s[t];
-                row[2 * at] = static_cast<float>(size * std::cos(phase));
-                row[2 * at + 1] = static_cast<float>(-size * std::sin(phase));
-            }
-            for (std::size_t at = 0; at < work.turning.size(); ++at) {
-                row[2 * count + at] = static_cast<float>(t_s[t]) * row[2 * (work.turning[at] - first) + 1];
+    const std::span<const double> omega = by.modes.omega_rad_s;
+    const auto [t_first, t_last] = std::ranges::minmax(t_s);
+    const carrier_nodes nodes(omega, by.modes.decay_per_s, t_first, t_last);
+    work.by_frequency.resize(modes);
+    std::iota(work.by_frequency.begin(), work.by_frequency.end(), std::size_t{0});
+    std::ranges::sort(work.by_frequency, {}, [&](std::size_t k) { return omega[k]; });
+    work.by_rank.resize(modes);
+    work.shares.clear();
+    for (std::size_t c = 0; c < modes; ++c) {
+        const std::size_t k = work.by_frequency[c];
+        work.by_rank[k] = c;
+        work.shares.push_back(nodes.of({omega[k], by.modes.decay_per_s[k]}));
+    }
+    const std::size_t wide = whole_vectors(columns);
+    work.coupled.resize(2 * modes);
+    work.carriers.assign(carriers_at_once * 2 * most_parts * wide, 0.0F);
+    work.node_size = (rows_at_once + most_parts) * wide;
+    work.nodes.assign(2 * (nodes.count() + nodes_at_once) * work.node_size, 0.0F);
+    work.amplitudes.assign(2 * nodes.count() * width, 0.0F);
+    std::size_t first_row = 0;
+    std::size_t rows = 0;
+    // Amplitudes of a node's wave at each knot: what its rows and the knot's transforms have in common.
+    const auto multiply_rows = [&] {
+        for (std::size_t part = 0; part < 2 * nodes.count(); ++part) {
+            linalg::multiply_add(lateral, range.count, static_cast<std::int64_t>(rows), work.reach.data() + first_row,
+                                 static_cast<std::int64_t>(all_rows), work.nodes.data() + part * work.node_size,
+                                 static_cast<std::int64_t>(wide), work.amplitudes.data() + part * width, range.count);
+        }
+        std::ranges::fill(work.nodes, 0.0F);
+        first_row += rows;
+        rows = 0;
+    };
+    const auto add_m = [&]<std::size_t parts>(std::int64_t m) {
+        work.next_row = rows * wide;
+        // Carriers meet a slice of K in no order: the next one is fetched, in its own order, while this one is worked on.
+        const std::size_t next = slice_[static_cast<std::size_t>(std::min(m + 1, widest_))];
+        const std::size_t next_size = slice_[static_cast<std::size_t>(std::min(m + 2, widest_ + 1))] - next;
+        for (std::size_t at = 0; at < modes; at += carriers_at_once) {
+            const std::size_t end = std::min(at + carriers_at_once, modes);
+            prefetch(k_.data() + next + next_size * at / modes, k_.data() + next + next_size * end / modes);
+            add_carriers<parts>(m, range, at, end - at, work);
+        }
+        if (!work.near.empty()) add_near_pairs<parts>(m, range, work);
+        rows += parts;
+        if (rows >= rows_at_once) multiply_rows();
+    };
+    for (std::int64_t first = 0; first <= widest_;) {
+        // All of them with as many terms.
+        std::int64_t last = std::min(widest_ + 1, first + m_at_once);
+        if (first <= by.widest_across) last = std::min(last, by.widest_across + 1);
+        weigh_pairs(by, first, last, work);
+        for (std::int64_t m = first; m < last; ++m) {
+            if (order.terms_of(static_cast<std::size_t>(m)) == 1) {
+                add_m.template operator()<2>(m);
+            } else {
+                add_m.template operator()<most_parts>(m);
             }
         }
-        linalg::multiply_add(static_cast<std::int64_t>(samples), static_cast<std::int64_t>(width), static_cast<std::int64_t>(inner),
-                             work.waves.data(), static_cast<std::int64_t>(inner), work.d.data(), static_cast<std::int64_t>(width),
-                             panel.data(), static_cast<std::int64_t>(width));
+        first = last;
     }
+    if (rows > 0) multiply_rows();
+    work.wave.resize(nodes.count());
+    work.waves.resize(samples * 2 * nodes.count());
+    for (std::size_t t = 0; t < samples; ++t) {
+        nodes.waves(t_s[t], work.wave);
+        for (std::size_t v = 0; v < nodes.count(); ++v) {
+            float* const out = work.waves.data() + (t * nodes.count() + v) * 2;
+            out[0] = static_cast<float>(work.wave[v].real());
+            out[1] = static_cast<float>(-work.wave[v].imag());
+        }
+    }
+    linalg::multiply_add(static_cast<std::int64_t>(samples), static_cast<std::int64_t>(width),
+                         static_cast<std::int64_t>(2 * nodes.count()), work.waves.data(),
+                         static_cast<std::int64_t>(2 * nodes.count()), work.amplitudes.data(), static_cast<std::int64_t>(width),
+                         panel.data(), static_cast<std::int64_t>(width));
 }
 
 } // namespace craton::tomography

@@ -1,6 +1,7 @@
 #include "../../sanitized.hpp"
 #include "small_problem.hpp"
 
+#include <craton/apps/tomography/kernels/carrier_nodes.hpp>
 #include <craton/apps/tomography/kernels/pair_response.hpp>
 #include <craton/apps/tomography/mode_kernels.hpp>
 #include <craton/apps/tomography/mode_synthetics.hpp>
@@ -76,7 +77,7 @@ TEST(pair_response, is_the_quotient_and_its_limit) {
     const double last = 2000;
     std::vector<double> re(count), im(count), mean(count), rise(count), turned(count);
     const auto response = [&](std::size_t k, double t) {
-        respond({omega, decay, gain, omega, gain_slope}, k, 0, last, {re, im, mean, rise, turned});
+        respond({omega, decay, gain, omega, gain_slope}, k, 0, count, last, {re, im, mean, rise, turned});
         const complex wave = std::exp(complex(0, 1) * complex(omega[k], decay[k]) * t);
         std::vector<complex> out;
         for (std::size_t j = 0; j < count; ++j) {
@@ -101,6 +102,46 @@ TEST(pair_response, is_the_quotient_and_its_limit) {
                 EXPECT_LT(std::abs(sum - exact), 5e-3 * scale + 1e-12) << k << " " << j << " at " << t << " s";
             }
         }
+    }
+}
+
+/// Waves of a band, at its ends and between nodes, with decays of Q from 100 to 400, and i t times them, in windows of three lengths.
+TEST(carrier_nodes, have_every_wave_of_the_band) {
+    const double lowest = 2 * pi / 400;
+    const double highest = 2 * pi / 60;
+    const std::vector<double> omega{lowest, highest, highest};
+    const std::vector<double> decay{lowest / 800, highest / 200, highest / 800};
+    for (const auto& [begin, end] : {std::pair{500.0, 2300.0}, std::pair{-100.0, 80.0}, std::pair{4000.0, 9000.0}}) {
+        const carrier_nodes nodes(omega, decay, begin, end);
+        std::vector<complex> waves(nodes.count());
+        double worst = 0, worst_turned = 0;
+        for (int at = 0; at <= 200; ++at) {
+            const double frequency = lowest + (highest - lowest) * at / 200;
+            for (const double q : {100.0, 200.0, 400.0}) {
+                const complex s(frequency, frequency / (2 * q));
+                const carrier_nodes::share share = nodes.of(s);
+                ASSERT_LE(share.first + carrier_nodes::width, nodes.count());
+                for (int sample = 0; sample <= 90; ++sample) {
+                    const double t = begin + (end - begin) * sample / 90;
+                    nodes.waves(t, waves);
+                    complex sum = 0, turned = 0;
+                    for (std::size_t v = 0; v < carrier_nodes::width; ++v) {
+                        sum += share.values[v] * waves[share.first + v];
+                        turned += share.slopes[v] * waves[share.first + v];
+                    }
+                    const double size = std::exp(-s.imag() * begin);
+                    const complex wave = std::exp(complex(0, 1) * s * t);
+                    const complex middle = complex(0, 0.5 * (begin + end)) * sum; // of the window: exact
+                    worst = std::max(worst, std::abs(sum - wave) / size);
+                    worst_turned = std::max(worst_turned, std::abs(turned - middle - complex(0, t - 0.5 * (begin + end)) * wave) /
+                                                              (size * (end - begin)));
+                }
+            }
+        }
+        std::printf("%.0f to %.0f s: %zu nodes, waves within %.1e, turned ones within %.1e of the window's length\n", begin, end,
+                    nodes.count(), worst, worst_turned);
+        EXPECT_LT(worst, end - begin < 2000 ? 1e-5 : 5e-5); // where Q is 100, waves fade much faster than others within 5000 s
+        EXPECT_LT(worst_turned, end - begin < 2000 ? 2e-5 : 2e-4);
     }
 }
 
@@ -137,7 +178,7 @@ TEST(pair_excitation, is_the_real_part_of_what_both_waves_feel) {
                 parts[q].assign(count, -7);
                 spans[q] = parts[q];
             }
-            excite_pairs(waves, {false, 4, 2, fading}, k, k / 2, spans);
+            excite_pairs(waves, {false, 4, 2, fading}, k, k / 2, count, spans);
             for (std::size_t j = 0; j < count; ++j) {
                 if (j < k / 2) {
                     EXPECT_EQ(parts[0][j], -7);

@@ -2,6 +2,7 @@
 
 #include <craton/apps/tomography/kernels/pair_excitation.hpp>
 #include <craton/apps/tomography/kernels/pair_response.hpp>
+#include <craton/base/aligned_vector.hpp>
 
 #include <complex>
 #include <cstdint>
@@ -56,19 +57,17 @@ enum class coupled_pairs {
 class mode_coupling {
   public:
     /// Modes in the order of l, then n. splines: of each parameter. Couplings of m above `widest` are left out: H_a(m) of splines
-    /// as wide as these has fallen to nothing. 4 bytes x columns x modes^2 / 2 are kept.
+    /// as wide as these has fallen to nothing. 4 bytes x columns x modes^2 / 2 are kept. They lie in the order of m, and are read
+    /// once a panel or seismogram.
     mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
                   std::span<const parameter_weights> parameters, std::span<const radial_functions> splines, coupled_pairs which,
                   std::int64_t widest);
 
-    [[nodiscard]] std::int64_t modes() const { return static_cast<std::int64_t>(l_.size()); }
+    [[nodiscard]] std::int64_t modes() const { return static_cast<std::int64_t>(size()); }
     /// Radial splines of all parameters.
     [[nodiscard]] std::int64_t columns() const { return columns_; }
     /// H has widest() + 1 values per lateral spline.
     [[nodiscard]] std::int64_t widest() const { return widest_; }
-    /// K_kj,i of any pair, in rad^2/s^2.
-    [[nodiscard]] std::span<const float> coupling(std::int64_t k, std::int64_t j) const;
-
     /// What a path brings.
     struct excitation {
         carriers modes;                                 ///< frequencies as the model shifts them
@@ -106,10 +105,23 @@ class mode_coupling {
 
   private:
     struct scratch;
-    [[nodiscard]] std::size_t size() const { return l_.size(); }
-    [[nodiscard]] std::size_t tiles() const;
-    /// K of tile x tile modes; the first tile is not above the second.
-    [[nodiscard]] const float* tile(std::size_t low, std::size_t high) const;
+    /// Modes of one degree, which follow each other.
+    struct degree {
+        std::int64_t l = 0;
+        std::size_t first = 0;
+        std::size_t count = 0;
+    };
+    /// Degrees l >= low + m that are below low + m_end.
+    struct partners {
+        std::size_t first = 0, last = 0;           ///< degrees
+        std::size_t first_mode = 0, last_mode = 0; ///< their modes
+    };
+    [[nodiscard]] std::size_t size() const { return degree_of_.size(); }
+    /// Of a degree, in degrees_; `nowhere` (mode_coupling.cpp) where there is no such mode.
+    [[nodiscard]] std::size_t place_of(std::int64_t l) const;
+    [[nodiscard]] partners partners_of(const degree& low, std::int64_t m, std::int64_t m_end) const;
+    /// K of the modes of two degrees, lower x higher x columns.
+    [[nodiscard]] const float* block(std::size_t low, std::size_t high) const;
     [[nodiscard]] pair_reach reach_of(const excitation& by) const;
     /// Adds what pairs of a model drive, without the shear; keeps Y of all pairs, modes x modes, where `kept`.
     void drive_carriers(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, bool kept,
@@ -117,16 +129,24 @@ class mode_coupling {
     /// `sheared`, from the Y that drive_carriers has kept.
     void shear(const excitation& by, std::span<const double> shifts, std::vector<std::complex<double>>& sheared,
                scratch& work) const;
-    /// D of carriers first .. first + count - 1: amplitudes of cosine, minus sine and, in rows that follow, minus t sine.
-    void carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots, column_range range,
-                           std::size_t first, std::size_t count, scratch& work) const;
+    /// What the pairs of m .. m_end - 1 are excited by and answer, in scratch's arrays of pairs.
+    void weigh_pairs(const excitation& by, std::int64_t m, std::int64_t m_end, scratch& work) const;
+    /// Adds to the nodes of one m, nodes x 2 x parts x columns, what carriers at..at + count - 1 in the order of frequency
+    /// get from all pairs of that m.
+    template <std::size_t parts>
+    void add_carriers(std::int64_t m, column_range range, std::size_t at, std::size_t count, scratch& work) const;
+    template <std::size_t parts> void add_near_pairs(std::int64_t m, column_range range, scratch& work) const;
 
-    std::vector<std::int64_t> l_;
-    std::vector<double> degree_, branch_; // l and n
+    std::vector<degree> degrees_;
+    std::vector<std::size_t> place_;         // of each l, in degrees_
+    std::vector<std::size_t> of_;            // degree of each mode, by its place in degrees_
+    std::vector<double> degree_of_, branch_; // l and n
     std::int64_t columns_ = 0;
     std::int64_t widest_ = 0;
     coupled_pairs which_ = coupled_pairs::across_branches;
-    std::vector<float> k_; // tiles of pairs, one beside the other: those of tile rows before, then low <= high
+    base::aligned_vector<float> k_;  // blocks of pairs of degrees by m, then by the lower degree
+    std::vector<std::size_t> slice_; // where those of each m begin, and the end
+    std::vector<std::size_t> block_; // where a block begins: degrees x degrees, the upper half
 };
 
 } // namespace craton::tomography

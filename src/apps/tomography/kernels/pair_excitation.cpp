@@ -14,9 +14,11 @@ void excite(const travelling_waves& waves, const pair_reach& reach, std::size_t 
             const std::array<std::span<double>, most_parts>& parts) {
     const double degree = waves.degree[k];
     const double branch = reach.along_branches ? -1 : waves.branch[k]; // no branch is number -1
+    const double twice_fading = 2 * reach.fading_degree;
+    const double fourth = twice_fading * twice_fading * twice_fading * twice_fading;
     const double receiver_re = waves.receiver_re[k];
     const double receiver_im = waves.receiver_im[k];
-    simd::for_doubles(first, last, [&]<class V>(std::size_t j) {
+    simd::for_doubles_or_twice(first, last, [&]<class V>(std::size_t j) {
         const auto of = [j](std::span<const double> values) { return simd::load<V>(values.data() + j); };
         const auto put = [&](std::size_t part, V value) { simd::store<V>(parts[part].data() + j, value); };
         const V none = V{};
@@ -46,30 +48,31 @@ void excite(const travelling_waves& waves, const pair_reach& reach, std::size_t 
         put(1, on_im);
         if constexpr (across) {
             // Across the path a quarter of a wave later, in proportion to the wavelength where that is short beside the splines.
-            const V inverse = 2 / (of(waves.degree) + (degree + 1));
-            const V ratio = reach.fading_degree * inverse;
-            const V faded = (apart <= reach.widest_across ? coupled : none) / (1 + ratio * ratio * ratio * ratio);
-            const V scale = faded * inverse;
+            // With x = 2 lambda: 2 / x and (2 / x)^2 over 1 + (2 fading / x)^4.
+            const V x = of(waves.degree) + (degree + 1);
+            const V squared = x * x;
+            const V faded = (apart <= reach.widest_across ? coupled : none) / (squared * squared + fourth);
+            const V scale = 2 * faded * squared * x;
+            const V twice = 4 * faded * squared;
             put(2, scale * later_re);
             put(3, scale * later_im);
             products(waves.turning_re, waves.turning_im, [&](V, V sum_im, V apart_re, V) {
                 put(4, -scale * sum_im);
                 put(5, -sign * scale * apart_re);
             });
-            put(6, scale * inverse * on_re);
-            put(7, scale * inverse * on_im);
+            put(6, twice * on_re);
+            put(7, twice * on_im);
         }
     });
 }
 
 } // namespace
 
-void excite_pairs(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first,
+void excite_pairs(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first, std::size_t last,
                   const std::array<std::span<double>, most_parts>& parts) {
-    const std::size_t modes = waves.degree.size();
     const auto of_range = waves.turning_re.empty() ? excite<false> : excite<true>;
-    if (first < k) of_range(waves, reach, k, first, k, -1, parts);
-    of_range(waves, reach, k, std::max(first, k), modes, 1, parts);
+    of_range(waves, reach, k, first, std::min(last, std::max(first, k)), -1, parts);
+    of_range(waves, reach, k, std::max(first, k), last, 1, parts);
 }
 
 } // namespace craton::tomography

@@ -38,8 +38,8 @@ struct pair_responses {
 /// across the border does not show it. Beyond, the quotient loses two digits of single precision.
 inline constexpr double nearness = 0.01;
 
-/// Of carrier k with the carriers j >= first; all spans are as long as the carriers, and what is before `first` stays as it is.
-/// t_last_s: the longest time for which the response is wanted. For j = k it is the limit. 20 flops and two divisions a pair.
-void respond(const carriers& modes, std::size_t k, std::size_t first, double t_last_s, const pair_responses& out);
+/// Of carrier k with the carriers first .. last - 1; all spans are as long as the carriers, and the others stay as they are.
+/// t_last_s: the longest time for which the response is wanted. For j = k it is the limit. 30 flops and a division a pair.
+void respond(const carriers& modes, std::size_t k, std::size_t first, std::size_t last, double t_last_s, const pair_responses& out);
 
 } // namespace craton::tomography
