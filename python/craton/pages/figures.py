@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ __all__ = ["DPI", "new_figure", "png", "save_picture"]
 DPI = 130
 """Pixels per inch of pictures in a page."""
 SAVED_DPI = 120
+COMPRESSION = 4
+"""Of PNG files: a third of the time of matplotlib's own, 6, for files that are a few per cent larger."""
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -31,8 +35,26 @@ def new_figure(width: float, height: float) -> Figure:
 def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI)
+    with _laid_out(figure, DPI):
+        figure.savefig(buffer, format="png", dpi=DPI, pil_kwargs={"compress_level": COMPRESSION})
     return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _laid_out(figure: Figure, dpi: float) -> Iterator[None]:
+    """Room is made for labels once; savefig would draw the whole figure for that, and once more to have it."""
+    engine, before = figure.get_layout_engine(), figure.dpi
+    if engine is None:
+        yield
+        return
+    figure.set_dpi(dpi)
+    engine.execute(figure)
+    figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
+        figure.set_dpi(before)
 
 
 def save_picture(figure: Figure, path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -39,20 +40,32 @@ DISCONTINUITIES_KM = (410.0, 660.0)
 
 def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST) -> None:
     """Coastlines, a faint graticule and the edge; the axes lose their frame."""
-    graticule = [
-        piece
-        for line in graticule_lines()
-        for piece in pieces_within_map(line[:, 0] + centre_deg, line[:, 1], centre_deg)
-    ]
-    shores = [piece for line in coastlines() for piece in pieces_within_map(line[:, 0], line[:, 1], centre_deg)]
-    axes.add_collection(LineCollection(graticule, colors="#00000022", linewidths=0.4, zorder=2))
-    axes.add_collection(LineCollection(shores, colors=coast_colour, linewidths=0.6, zorder=3, capstyle="round"))
+    graticule, shores = lines_of_globe(centre_deg)
+    lines = (
+        LineCollection(graticule, colors="#00000022", linewidths=0.4, zorder=2),
+        LineCollection(shores, colors=coast_colour, linewidths=0.6, zorder=3, capstyle="round"),
+    )
+    for each in lines:
+        axes.add_collection(each, autolim=False)
+        each.set_in_layout(False)  # within the edge
     edge = Polygon(outline(), closed=True, fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
     axes.add_patch(edge)
     axes.set_aspect("equal")
     axes.set_xlim(-2.70, 2.70)
     axes.set_ylim(-1.38, 1.38)
     axes.set_axis_off()
+
+
+@functools.lru_cache(maxsize=4)
+def lines_of_globe(centre_deg: float) -> tuple[list[f64], list[f64]]:
+    """Graticule and coastlines as projected pieces. A page has many maps with one central meridian."""
+    graticule = [
+        piece
+        for line in graticule_lines()
+        for piece in pieces_within_map(line[:, 0] + centre_deg, line[:, 1], centre_deg)
+    ]
+    shores = [piece for line in coastlines() for piece in pieces_within_map(line[:, 0], line[:, 1], centre_deg)]
+    return graticule, shores
 
 
 def field_on_map(
@@ -89,7 +102,7 @@ def draw_points(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: f
 def draw_arc(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: float, **style: object) -> None:
     """Draws a line of points on a map."""
     pieces = list(pieces_within_map(longitude_deg, latitude_deg, centre_deg))
-    axes.add_collection(LineCollection(pieces, **{"zorder": 4, **style}))  # type: ignore[arg-type]
+    axes.add_collection(LineCollection(pieces, **{"zorder": 4, **style}), autolim=False)  # type: ignore[arg-type]
 
 
 def field_on_section(

@@ -146,7 +146,7 @@ def test_an_inversion_on_it(small_config, tmp_path):
     grid = write_text(tmp_path / "grid.txt")
     config = small_config.replaced("earth", crust=str(grid)).replaced("run", directory=str(tmp_path / "run"))
     config = config.replaced("inversion", precision="float64")
-    record = start.run(config, MPI.COMM_SELF)
+    record = start.run(config, MPI.COMM_SELF, report=False)
     assert record.judgement.fit == pytest.approx(1.0, abs=0.05) and "crust of grid.txt (" in record.earth
     other = small_config.replaced("run", directory=str(tmp_path / "other"))
     other = other.replaced("data", kind="file", file=str(RunFolder(tmp_path / "run").data))
@@ -177,7 +177,7 @@ def test_three_components_with_corrections_on_several_crusts(small_config, tmp_p
     )
     config = config.replaced("modes", shortest_period_s=200.0).replaced("inversion", max_iterations=2)
     config = config.replaced("run", directory=str(tmp_path / "run")).replaced("corrections", centroid_km=10.0)
-    record = start.run(config, MPI.COMM_SELF)
+    record = start.run(config, MPI.COMM_SELF, report=False)
     assert record.finished and record.iterations[-1].chi_data < record.iterations[0].chi_data
     problem = read_problem(RunFolder(tmp_path / "run").hessian, MPI.COMM_SELF)
     data = read_data(problem)

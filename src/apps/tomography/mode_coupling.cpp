@@ -433,8 +433,10 @@ void mode_coupling::drive_carriers(const excitation& by, std::span<const std::co
                     for (std::size_t q = 0; q < most_parts; ++q) weights[q] = parts[q].data() + j;
                     const std::size_t row = static_cast<std::size_t>(apart) * columns;
                     const auto feel_them = apart <= by.widest_across && terms > 1 ? feel<most_parts / 2> : feel<1>;
-                    feel_them(block(low, high) + (at * to.count + j - to.first) * columns, to.first + to.count - j, weights,
-                              re.data() + row, im.data() + row, term, columns, y + j);
+                    const float* const kernels = block(low, high) + (at * to.count + j - to.first) * columns;
+                    // The next mode's row follows, and is out of the processor's sight among those of other degrees.
+                    prefetch(kernels + to.count * columns, kernels + 2 * to.count * columns);
+                    feel_them(kernels, to.first + to.count - j, weights, re.data() + row, im.data() + row, term, columns, y + j);
                 }
                 simd::lane_sum own_re, own_im, own_turned;
                 simd::for_doubles(begin, with.last_mode, [&]<class V>(std::size_t j) {

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import scipy.interpolate
+import scipy
 from numpy.typing import NDArray
 
 from craton.errors import UserError

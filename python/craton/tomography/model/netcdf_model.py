@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.interpolate
+import scipy
 from numpy.typing import NDArray
 
 from craton.errors import UserError

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.interpolate
+import scipy
 from numpy.typing import NDArray
 
 from craton._craton import EarthModel, ModeCatalogue
