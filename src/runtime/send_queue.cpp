@@ -19,8 +19,9 @@ constexpr int flushed_at_once = 100;
 
 } // namespace
 
-send_queue::send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, std::size_t most_bytes)
-    : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell), most_bytes_(most_bytes),
+send_queue::send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, inbox& neighbours,
+                       std::size_t most_bytes)
+    : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell), neighbours_(&neighbours), most_bytes_(most_bytes),
       outboxes_(static_cast<std::size_t>(ranks.size())) {}
 
 bool send_queue::reserve(std::size_t bytes, bool forced) {
@@ -36,6 +37,7 @@ bool send_queue::reserve(std::size_t bytes, bool forced) {
 
 void send_queue::hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint) {
     transfers_.fetch_add(1, std::memory_order_relaxed);
+    if (neighbours_->reaches(target)) neighbours_->announce(target);
     auto request = ranks_->start_send(buffer.first(bytes), target, tag_);
     bell_->ring(target);
     const std::lock_guard lock(started_mutex_);
@@ -65,6 +67,12 @@ void send_queue::start_locked(int target, outbox& box) {
     if (box.used == 0) return;
     byte_buffer buffer = std::move(box.buffer);
     const std::size_t bytes = std::exchange(box.used, 0);
+    if (neighbours_->reaches(target) && neighbours_->put(target, buffer.first(bytes))) {
+        pool_->give_back(std::move(buffer));
+        release(bytes);
+        bell_->ring(target);
+        return;
+    }
     if (bytes <= aggregate_bytes / 2) { // it counts by what is in it, and must not hold much more until the target receives it
         byte_buffer fitting = pool_->take(bytes);
         std::memcpy(fitting.data(), buffer.data(), bytes);

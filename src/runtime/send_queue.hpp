@@ -2,6 +2,7 @@
 
 #include "buffer_pool.hpp"
 #include "doorbell.hpp"
+#include "inbox.hpp"
 
 #include <craton/comm/communicator.hpp>
 #include <craton/comm/request_set.hpp>
@@ -19,7 +20,8 @@ namespace craton::runtime {
 /// Any thread, but complete(): one at a time.
 class send_queue {
   public:
-    send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, std::size_t most_bytes);
+    send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, inbox& neighbours,
+               std::size_t most_bytes);
 
     /// Records up to this size travel together.
     static constexpr std::size_t small_record_bytes = std::size_t{8} << 10;
@@ -33,6 +35,8 @@ class send_queue {
     void start(int target, byte_buffer buffer, std::size_t bytes);
     /// Adds a small record to what the target is to get next; starts that when it is full.
     void append(int target, std::span<const std::byte> record);
+    /// True when something waits for company.
+    [[nodiscard]] bool any_waits() const noexcept { return waiting_count_.load(std::memory_order_relaxed) > 0; }
     /// Starts what waits for company, unless as much is already on its way to that target as keeps it busy: the wait is no loss
     /// then, and what comes meanwhile travels along (Nagle 1984, RFC 896).
     void flush_idle();
@@ -79,6 +83,7 @@ class send_queue {
     int tag_;
     buffer_pool* pool_;
     doorbell* bell_;
+    inbox* neighbours_;
 
     std::atomic<std::size_t> most_bytes_;
     std::atomic<std::size_t> bytes_in_flight_{0};

@@ -3,6 +3,7 @@
 #include "buffer_pool.hpp"
 #include "copy_engine.hpp"
 #include "doorbell.hpp"
+#include "inbox.hpp"
 #include "receive_queue.hpp"
 #include "send_queue.hpp"
 
@@ -30,6 +31,9 @@ constexpr int message_tag = 1;
 constexpr handler_id reply_handler = 0;
 // A rank that is busy receiving must still return to its own work.
 constexpr int transfers_per_poll = 64;
+constexpr int records_per_poll = 1024;
+// Small messages for neighbours that leave at once; more than these wait for company.
+constexpr int alone_between_polls = 4;
 
 constexpr int polls_between_completions = 4;
 // How often the end of a quiesce() looks whether its sends have completed; once or twice is usual.
@@ -88,7 +92,8 @@ world::world(const comm::communicator& communicator, const world_options& option
     : comm_(comm::communicator::duplicate(require_thread_multiple(communicator).native())),
       node_(make_node(comm_, ranks_per_node_setting(options.ranks_per_node))),
       pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))), bell_(std::make_unique<doorbell>(comm_)),
-      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, options.max_bytes_in_flight)),
+      inbox_(std::make_unique<inbox>(comm_, node_)),
+      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, *inbox_, options.max_bytes_in_flight)),
       receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)) {
     if (base::rank_for_messages() < 0) base::set_rank_for_messages(rank());
     const handler_id id = register_handler([this](const incoming_message& message) {
@@ -150,6 +155,13 @@ outgoing_message world::prepare(int target, handler_id id, std::size_t payload_b
     }
 }
 
+bool world::goes_into_ring(const outgoing_message& message) {
+    if (!inbox_->reaches(message.target_)) return false;
+    if (message.bytes_ > send_queue::small_record_bytes) return true;
+    // A target that is looking has a single message sooner; of many, which take its look at each of them, it has them together.
+    return !sends_->any_waits() && alone_since_poll_.fetch_add(1, std::memory_order_relaxed) < alone_between_polls;
+}
+
 void world::send(outgoing_message message) {
     // Counted before it starts: a quiesce() that sees it executed must see it sent.
     messages_sent_.fetch_add(1, std::memory_order_relaxed);
@@ -159,6 +171,10 @@ void world::send(outgoing_message message) {
         own_.push_back({rank(), message.bytes_, std::move(message.buffer_)});
         any_own_.store(true, std::memory_order_release);
         bell_->ring(rank()); // a progress thread
+    } else if (goes_into_ring(message) && inbox_->put(message.target_, message.buffer_.first(padded_record(message.bytes_)))) {
+        sends_->release(padded_record(message.bytes_));
+        if (message.bytes_ > send_queue::small_record_bytes) pool_->give_back(std::move(message.buffer_));
+        bell_->ring(message.target_);
     } else if (message.bytes_ <= send_queue::small_record_bytes) {
         sends_->append(message.target_, message.buffer_.first(padded_record(message.bytes_)));
     } else {
@@ -292,6 +308,17 @@ int world::run_own() {
     return executed;
 }
 
+int world::run_inbox() {
+    int executed = 0;
+    for (int received = 0; received < records_per_poll; ++received) {
+        const auto arrival = inbox_->front();
+        if (!arrival) break;
+        executed += run_records(arrival->source, arrival->bytes);
+        inbox_->pop();
+    }
+    return executed;
+}
+
 int world::poll() { return try_poll().value_or(0); }
 
 std::optional<int> world::try_poll() {
@@ -300,10 +327,14 @@ std::optional<int> world::try_poll() {
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return std::nullopt;
     const progress_scope scope;
-    int executed = run_deferred() + run_own();
-    for (int received = 0; received < transfers_per_poll; ++received) {
+    alone_since_poll_.store(0, std::memory_order_relaxed);
+    int executed = run_deferred() + run_own() + run_inbox();
+    // To ask MPI takes several times as long as all the rest.
+    const bool by_mpi = !inbox_->reaches_all() || inbox_->expects_other_way();
+    for (int received = 0; by_mpi && received < transfers_per_poll; ++received) {
         auto arrival = receives_->take();
         if (!arrival) break;
+        if (inbox_->reaches(arrival->source)) inbox_->count_other_way();
         executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
         pool_->give_back(std::move(arrival->buffer));
     }
@@ -335,7 +366,8 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
 void world::wake_sleepers() noexcept { bell_->ring(rank()); }
 
 bool world::busy() const noexcept {
-    return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed) || copies_->busy();
+    return sends_->bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || any_own_.load(std::memory_order_relaxed) ||
+           copies_->busy();
 }
 
 void world::wait_polling(comm::request& request) {

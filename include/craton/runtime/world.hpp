@@ -21,6 +21,7 @@ namespace craton::runtime {
 class buffer_pool;
 class copy_engine;
 class doorbell;
+class inbox;
 class send_queue;
 class receive_queue;
 
@@ -39,7 +40,7 @@ struct world_statistics {
     std::int64_t direct_updates = 0;
     std::int64_t peak_bytes_in_flight =
         0;                           ///< replies and other messages from inside handlers, which do not wait for room, included
-    std::int64_t transfers_sent = 0; ///< MPI messages: fewer than messages, since small ones travel together
+    std::int64_t transfers_sent = 0; ///< MPI messages: few within a node, and small ones travel together
 };
 
 /// Ranks that share one address space. Made explicitly from a communicator; several may live side by side.
@@ -52,6 +53,7 @@ struct world_statistics {
 ///
 /// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a
 /// single message larger than that and for what handlers send. Besides:
+/// - a ring of 1 MiB for messages from ranks of the node;
 /// - buffers are up to a quarter larger than the message in them;
 /// - 64 KiB per target that small messages wait for, and the unused half at most of the 64 KiB that two transfers of them take on
 /// their way;
@@ -157,11 +159,13 @@ class world {
     };
 
     [[nodiscard]] outgoing_message write_header(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token);
+    [[nodiscard]] bool goes_into_ring(const outgoing_message& message);
     std::optional<int> try_poll(); ///< nothing where this thread could not make progress
     int run_records(int source, std::span<const std::byte> records);
     bool run_handler(int source, std::span<const std::byte> record);
     int run_deferred();
     int run_own();
+    int run_inbox();
     [[nodiscard]] handler* find_handler(int source, handler_id id);
     void wait_polling(comm::request& request);
 
@@ -173,6 +177,7 @@ class world {
     int polls_since_completion_ = 0; // guarded by progress_
     std::unique_ptr<buffer_pool> pool_;
     std::unique_ptr<doorbell> bell_;
+    std::unique_ptr<inbox> inbox_;
     std::unique_ptr<send_queue> sends_;
     std::unique_ptr<receive_queue> receives_;
 
@@ -195,6 +200,7 @@ class world {
     std::unordered_map<std::uint64_t, std::vector<std::byte>> replies_;
     std::atomic<std::uint64_t> next_token_{1};
 
+    std::atomic<int> alone_since_poll_{0};
     std::atomic<std::int64_t> messages_sent_{0};
     std::atomic<std::int64_t> messages_executed_{0};
     std::atomic<std::int64_t> bytes_sent_{0};

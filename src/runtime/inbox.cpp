@@ -1,0 +1,137 @@
+#include "inbox.hpp"
+
+#include <craton/base/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+namespace craton::runtime {
+
+namespace {
+
+constexpr std::size_t slot_bytes = 64;
+constexpr std::uint64_t slots = std::uint64_t{1} << 14;
+// A message that takes more of a ring would keep the others out.
+constexpr std::uint64_t most_slots = slots / 4;
+
+struct slot_header {
+    std::uint32_t bytes = 0; // to_the_end: the message did not fit behind here, and begins at the ring's first slot
+    std::int32_t source = -1;
+    std::uint64_t mark = 0;
+};
+static_assert(sizeof(slot_header) == 16);
+constexpr std::uint32_t to_the_end = 0xFFFFFFFF;
+
+constexpr std::uint64_t slots_for(std::size_t bytes) { return (sizeof(slot_header) + bytes + slot_bytes - 1) / slot_bytes; }
+/// What marks a message that begins at a position as whole. The key is the ring's own and drawn at random: what is left of an
+/// older message, whatever its sender wrote, is not taken for a mark.
+constexpr std::uint64_t mark(std::uint64_t position, std::uint64_t key) { return (position + 1) ^ key; }
+
+std::uint64_t random_key() {
+    std::random_device device;
+    constexpr std::uint64_t not_zero = std::uint64_t{1} << 63; // which is what an empty ring has
+    return (std::uint64_t{device()} << 32 | device()) | not_zero;
+}
+
+} // namespace
+
+/// Zeroed memory is an empty ring. Positions are counted in slots from the beginning of time.
+struct inbox::ring {
+    alignas(64) std::atomic<std::uint64_t> claimed;
+    alignas(64) std::atomic<std::uint64_t> read;
+    alignas(64) std::atomic<std::uint32_t> announced;
+    alignas(64) std::array<std::byte, slots * slot_bytes> data;
+
+    [[nodiscard]] std::byte* at(std::uint64_t position) noexcept { return data.data() + position % slots * slot_bytes; }
+    [[nodiscard]] slot_header& header_at(std::uint64_t position) noexcept { return *reinterpret_cast<slot_header*>(at(position)); }
+    void write(std::uint64_t position, std::uint64_t key, std::uint32_t size, std::int32_t source,
+               std::span<const std::byte> bytes) noexcept {
+        slot_header& header = header_at(position);
+        header.bytes = size;
+        header.source = source;
+        if (!bytes.empty()) std::memcpy(at(position) + sizeof(header), bytes.data(), bytes.size());
+        std::atomic_ref(header.mark).store(mark(position, key), std::memory_order_release);
+    }
+};
+
+inbox::inbox(const comm::communicator& world, const node& neighbours) : place_(static_cast<std::size_t>(world.size()), -1) {
+    if (neighbours.world_rank.size() < 2) return;
+    try {
+        memory_ = memory_file(neighbours.communicator, sizeof(ring));
+    } catch (const user_error&) {
+        return;
+    }
+    own_place_ = neighbours.communicator.rank();
+    names_.assign(neighbours.world_rank.begin(), neighbours.world_rank.end());
+    for (std::size_t place = 0; place < names_.size(); ++place) {
+        if (static_cast<int>(place) != own_place_) place_[static_cast<std::size_t>(names_[place])] = static_cast<int>(place);
+    }
+    seen_read_ = std::make_unique<std::atomic<std::uint64_t>[]>(names_.size());
+    const auto keys = neighbours.communicator.all_gather(static_cast<std::int64_t>(random_key()));
+    for (const auto key : keys) keys_.push_back(static_cast<std::uint64_t>(key));
+    mine_ = reinterpret_cast<ring*>(memory_.base(own_place_));
+    reaches_all_ = static_cast<int>(names_.size()) == world.size();
+}
+
+inbox::ring& inbox::of(int rank) const noexcept {
+    return *reinterpret_cast<ring*>(memory_.base(place_[static_cast<std::size_t>(rank)]));
+}
+
+bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
+    const std::uint64_t needed = slots_for(bytes.size());
+    if (needed > most_slots) return false;
+    const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(target)]);
+    ring& there = of(target);
+    const std::uint64_t key = keys_[place];
+    std::atomic<std::uint64_t>& seen = seen_read_[place];
+    std::uint64_t begin = there.claimed.load(std::memory_order_relaxed);
+    std::uint64_t skipped = 0;
+    do {
+        const std::uint64_t behind = slots - begin % slots;
+        skipped = behind < needed ? behind : 0;
+        const std::uint64_t end = begin + skipped + needed;
+        // The reader's line is left alone while what was once read of it is enough.
+        if (end - seen.load(std::memory_order_acquire) > slots) {
+            const std::uint64_t read = there.read.load(std::memory_order_acquire);
+            seen.store(read, std::memory_order_release);
+            if (end - read > slots) return false;
+        }
+    } while (!there.claimed.compare_exchange_weak(begin, begin + skipped + needed, std::memory_order_acquire,
+                                                  std::memory_order_relaxed));
+    const std::int32_t source = names_[static_cast<std::size_t>(own_place_)];
+    if (skipped > 0) there.write(begin, key, to_the_end, source, {});
+    there.write(begin + skipped, key, static_cast<std::uint32_t>(bytes.size()), source, bytes);
+    return true;
+}
+
+void inbox::announce(int target) noexcept { of(target).announced.fetch_add(1, std::memory_order_release); }
+
+bool inbox::expects_other_way() const noexcept {
+    return mine_ == nullptr || mine_->announced.load(std::memory_order_acquire) != came_other_way_;
+}
+
+std::optional<inbox::arrival> inbox::front() noexcept {
+    if (mine_ == nullptr) return std::nullopt;
+    for (;;) {
+        slot_header& header = mine_->header_at(next_);
+        const std::uint64_t wanted = mark(next_, keys_[static_cast<std::size_t>(own_place_)]);
+        if (std::atomic_ref(header.mark).load(std::memory_order_acquire) != wanted) return std::nullopt;
+        if (header.bytes != to_the_end) return arrival{header.source, {mine_->at(next_) + sizeof(header), header.bytes}};
+        next_ += slots - next_ % slots;
+        mine_->read.store(next_, std::memory_order_release);
+    }
+}
+
+void inbox::pop() noexcept {
+    next_ += slots_for(mine_->header_at(next_).bytes);
+    mine_->read.store(next_, std::memory_order_release);
+}
+
+bool inbox::empty() const noexcept {
+    if (mine_ == nullptr) return true;
+    return mine_->claimed.load(std::memory_order_acquire) == mine_->read.load(std::memory_order_acquire);
+}
+
+} // namespace craton::runtime

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <craton/comm/communicator.hpp>
+#include <craton/runtime/memory_file.hpp>
+#include <craton/runtime/node.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace craton::runtime {
+
+/// Messages between ranks of a node, in memory that all of them see: each rank has a ring of 1 MiB, into which any neighbour writes
+/// and from which the rank reads. A message is copied once, and MPI has no part in it. What finds no room goes by MPI.
+///
+/// A writer claims the next bytes of the ring by moving its end, writes them and then marks them as whole, so that writers do not
+/// wait for each other. Whole messages are read in the order of claims.
+class inbox {
+  public:
+    /// Collective. Where a node has one rank, or memory cannot be shared, nobody is within reach.
+    inbox(const comm::communicator& world, const node& neighbours);
+
+    /// True for another rank of this node.
+    [[nodiscard]] bool reaches(int rank) const noexcept { return place_[static_cast<std::size_t>(rank)] >= 0; }
+    /// True where every other rank of the world is within reach.
+    [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
+
+    /// Copies the bytes into the ring of a rank within reach; false when there is no room. Any thread.
+    [[nodiscard]] bool put(int target, std::span<const std::byte> bytes) noexcept;
+    /// Says that something for a rank within reach goes by MPI. Before it does. Any thread.
+    void announce(int target) noexcept;
+
+    struct arrival {
+        int source = -1;
+        std::span<const std::byte> bytes; ///< 16-byte aligned
+    };
+    /// The oldest message that is whole; its bytes stay until pop(). One thread at a time, as all that follows.
+    [[nodiscard]] std::optional<arrival> front() noexcept;
+    void pop() noexcept;
+    /// A message from a rank within reach has come by MPI.
+    void count_other_way() noexcept { ++came_other_way_; }
+    /// False when all that was announced has come: there is nothing that MPI could bring.
+    [[nodiscard]] bool expects_other_way() const noexcept;
+    /// Any thread.
+    [[nodiscard]] bool empty() const noexcept;
+
+  private:
+    struct ring;
+    [[nodiscard]] ring& of(int rank) const noexcept;
+
+    memory_file memory_;
+    std::vector<int> place_;                                  // of each rank of the node, -1 elsewhere and for this rank
+    std::vector<std::int32_t> names_;                         // ranks of the world by their place
+    std::vector<std::uint64_t> keys_;                         // of their rings
+    std::unique_ptr<std::atomic<std::uint64_t>[]> seen_read_; // by place: how far its rank had read when a writer last looked
+    ring* mine_ = nullptr;
+    int own_place_ = -1;
+    std::uint64_t next_ = 0; // slots that this rank has read
+    std::uint32_t came_other_way_ = 0;
+    bool reaches_all_ = false;
+};
+
+} // namespace craton::runtime
