@@ -267,8 +267,8 @@ TEST_P(world_test, messages_within_a_node_need_no_mpi) {
     world().unregister_handler(id);
 }
 
-// More than a neighbour's ring holds, from every rank at once and from several threads, while the target does not look; some are too
-// long for the ring at any time. Then the same again while it looks: positions in the ring go round.
+// More than a neighbour's ring holds, from every rank at once and from several threads, while the target does not look; some are
+// too long for the ring at any time. Then the same again while it looks: positions in the ring go round.
 TEST_P(world_test, what_a_neighbours_memory_has_no_room_for_arrives_too) {
     runtime::world roomy(world().communicator(), {GetParam(), std::size_t{64} << 20});
     const int target = roomy.size() - 1;

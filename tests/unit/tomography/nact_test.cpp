@@ -105,7 +105,8 @@ TEST(pair_response, is_the_quotient_and_its_limit) {
     }
 }
 
-/// Waves of a band, at its ends and between nodes, with decays of Q from 100 to 400, and i t times them, in windows of three lengths.
+/// Waves of a band, at its ends and between nodes, with decays of Q from 100 to 400, and i t times them, in windows of three
+/// lengths.
 TEST(carrier_nodes, have_every_wave_of_the_band) {
     const double lowest = 2 * pi / 400;
     const double highest = 2 * pi / 60;

@@ -104,6 +104,7 @@ class mode_coupling {
                    std::span<const double> t_s, std::span<float> panel) const;
 
   private:
+    static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
     struct scratch;
     /// Modes of one degree, which follow each other.
     struct degree {
@@ -117,7 +118,7 @@ class mode_coupling {
         std::size_t first_mode = 0, last_mode = 0; ///< their modes
     };
     [[nodiscard]] std::size_t size() const { return degree_of_.size(); }
-    /// Of a degree, in degrees_; `nowhere` (mode_coupling.cpp) where there is no such mode.
+    /// Of a degree, in degrees_; `nowhere` where there is no such mode.
     [[nodiscard]] std::size_t place_of(std::int64_t l) const;
     [[nodiscard]] partners partners_of(const degree& low, std::int64_t m, std::int64_t m_end) const;
     /// K of the modes of two degrees, lower x higher x columns.

@@ -26,9 +26,9 @@ struct pair_reach {
 /// Real and imaginary part of what waves feel of structure, for each of at most four terms.
 inline constexpr std::size_t most_parts = 8;
 
-/// What mode k takes of each mode j = first .. last - 1: real amplitudes of the parts Re H, Im H and, with `turning`, Re G, Im G, Re D, Im D,
-/// Re B, Im B, of the pair's m (mode_coupling). 0 where a pair does not couple. parts: as long as the modes, the others stay as
-/// they are. 50 flops a pair, 15 for structure in the plane alone.
+/// What mode k takes of each mode j = first .. last - 1: real amplitudes of the parts Re H, Im H and, with `turning`, Re G, Im G,
+/// Re D, Im D, Re B, Im B, of the pair's m (mode_coupling). 0 where a pair does not couple. parts: as long as the modes, the others
+/// stay as they are. 50 flops a pair, 15 for structure in the plane alone.
 void excite_pairs(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first, std::size_t last,
                   const std::array<std::span<double>, most_parts>& parts);
 

@@ -20,9 +20,9 @@ struct carriers {
 ///   C(t) = [q_k E_k(t) - q_j E_j(t)] / (s_k^2 - s_j^2)
 ///        = q (E_k - E_j) Q + (E_k + E_j) rise,   q = (q_k + q_j) / 2,   Q = 1 / (s_k^2 - s_j^2)
 ///
-/// where twice the rise, (q_k - q_j) / (w_k^2 - w_j^2), is the slope of the gain between the unshifted frequencies w. Carrier k gets
-/// (rise + q Q) E_k of it, carrier j (rise - q Q) E_j. Where |s_k - s_j| t is below `nearness` the first term would be a small
-/// difference of large numbers; there stands its limit, turned i t (E_k + E_j), and Q is 0.
+/// where twice the rise, (q_k - q_j) / (w_k^2 - w_j^2), is the slope of the gain between the unshifted frequencies w. Carrier k
+/// gets (rise + q Q) E_k of it, carrier j (rise - q Q) E_j. Where |s_k - s_j| t is below `nearness` the first term would be a small
+/// difference of large numbers. There stands its limit, turned i t (E_k + E_j), and Q is 0.
 ///
 /// When the model shifts the frequencies, dC/domega_k has the terms slope s_k (E_k - E_j) and dC/domega_j the same with -slope s_j,
 /// slope = -2 q Q^2, besides what the turning of E itself gives.

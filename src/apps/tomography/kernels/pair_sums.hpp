@@ -1,0 +1,185 @@
+#pragma once
+
+#include <craton/apps/tomography/kernels/pair_excitation.hpp>
+#include <craton/base/vectors.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+// Sums over pairs of modes, and over carriers, that stay in registers.
+
+namespace craton::tomography {
+
+/// Carriers whose shares nodes get while their sums are in registers.
+inline constexpr std::size_t carriers_at_once = 8;
+/// Nodes whose sums are in registers together.
+inline constexpr std::size_t nodes_at_once = 4;
+
+/// Columns, and as many more as fill vectors of four.
+inline constexpr std::size_t whole_vectors(std::size_t columns) { return (columns + 3) / 4 * 4; }
+
+/// A mode that couples with a carrier: where K is, which of the weighed pairs it is, and what the carrier answers.
+struct coupled_mode {
+    const float* kernel;
+    std::size_t pair;
+    float re, im;
+};
+
+// A template would forget the attributes of its own vector types.
+template <std::size_t lanes> struct vector_of_floats;
+template <> struct vector_of_floats<16> {
+    using type [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
+};
+template <> struct vector_of_floats<8> {
+    using type [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+};
+template <> struct vector_of_floats<4> {
+    using type [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+};
+
+/// visit.operator()<lanes>(i) for vectors that together cover 0 .. count - 1, count a multiple of four.
+template <class Visit> inline void for_floats(std::size_t count, const Visit& visit) {
+    constexpr auto widest = static_cast<std::size_t>(simd::floats_per_vector);
+    std::size_t i = 0;
+    for (; i + widest <= count; i += widest) visit.template operator()<widest>(i);
+    if constexpr (widest == 16) {
+        for (; i + 8 <= count; i += 8) visit.template operator()<8>(i);
+    }
+    for (; i < count; i += 4) visit.template operator()<4>(i);
+}
+
+/// out[re and im][q][i] = sum over modes of (re, im) w_q kernel[i], for `lanes` columns from i on; the sums stay in registers.
+/// weights: of part q from q * pairs on.
+template <std::size_t parts, std::size_t lanes>
+void sum_pairs(std::span<const coupled_mode> modes, const float* weights, std::size_t pairs, std::size_t i, std::size_t wide,
+               float* out) {
+    using vec = typename vector_of_floats<lanes>::type;
+    constexpr std::size_t at_once = std::min<std::size_t>(parts, simd::floats_per_vector == 16 ? 8 : 4);
+    for (std::size_t first = 0; first < parts; first += at_once) {
+        vec re[at_once]{};
+        vec im[at_once]{};
+        for (const coupled_mode& mode : modes) {
+            const vec k = *reinterpret_cast<const vec*>(mode.kernel + i);
+            const vec k_re = k * mode.re;
+            const vec k_im = k * mode.im;
+            const float* const weight = weights + first * pairs + mode.pair;
+            for (std::size_t q = 0; q < at_once; ++q) {
+                re[q] += weight[q * pairs] * k_re;
+                im[q] += weight[q * pairs] * k_im;
+            }
+        }
+        for (std::size_t q = 0; q < at_once; ++q) {
+            *reinterpret_cast<vec*>(out + (first + q) * wide + i) = re[q];
+            *reinterpret_cast<vec*>(out + (parts + first + q) * wide + i) = im[q];
+        }
+    }
+}
+
+/// Asks for memory before it is needed.
+inline void prefetch(const float* first, const float* last) {
+    constexpr std::size_t line = 64 / sizeof(float);
+    for (; first < last; first += line) __builtin_prefetch(first, 0, 2);
+}
+
+/// Shares of some carriers in some nodes, which follow each other.
+struct shares_of_nodes {
+    std::array<std::array<float, nodes_at_once>, carriers_at_once> re, im;
+};
+
+/// out[v][i] += sum_c (re + i im)_cv of[c][i], complex numbers as their real parts and, `length` or `next` further on, their
+/// imaginary ones; length a multiple of four. What four nodes get is in eight registers, each of which waits for none of the
+/// others.
+inline void add_shares(const float* of, const shares_of_nodes& shares, std::size_t length, float* out, std::size_t next) {
+    for_floats(length, [&]<std::size_t lanes>(std::size_t i) {
+        using vec = typename vector_of_floats<lanes>::type;
+        vec re[nodes_at_once];
+        vec im[nodes_at_once];
+        for (std::size_t v = 0; v < nodes_at_once; ++v) {
+            re[v] = *reinterpret_cast<const vec*>(out + 2 * v * next + i);
+            im[v] = *reinterpret_cast<const vec*>(out + (2 * v + 1) * next + i);
+        }
+        const float* from = of + i;
+        for (std::size_t c = 0; c < carriers_at_once; ++c, from += 2 * length) {
+            const vec of_re = *reinterpret_cast<const vec*>(from);
+            const vec of_im = *reinterpret_cast<const vec*>(from + length);
+            // One fused operation each.
+            for (std::size_t v = 0; v < nodes_at_once; ++v) re[v] += shares.re[c][v] * of_re;
+            for (std::size_t v = 0; v < nodes_at_once; ++v) im[v] += shares.re[c][v] * of_im;
+            for (std::size_t v = 0; v < nodes_at_once; ++v) re[v] -= shares.im[c][v] * of_im;
+            for (std::size_t v = 0; v < nodes_at_once; ++v) im[v] += shares.im[c][v] * of_re;
+        }
+        for (std::size_t v = 0; v < nodes_at_once; ++v) {
+            *reinterpret_cast<vec*>(out + 2 * v * next + i) = re[v];
+            *reinterpret_cast<vec*>(out + (2 * v + 1) * next + i) = im[v];
+        }
+    });
+}
+
+// A template would forget the attributes of its own vector types.
+struct eight_lanes {
+    using doubles [[gnu::vector_size(8 * sizeof(double))]] = double;
+    using floats [[gnu::vector_size(8 * sizeof(float))]] = float;
+};
+struct four_lanes {
+    using doubles [[gnu::vector_size(4 * sizeof(double))]] = double;
+    using floats [[gnu::vector_size(4 * sizeof(float))]] = float;
+};
+struct two_lanes {
+    using doubles [[gnu::vector_size(2 * sizeof(double))]] = double;
+    using floats [[gnu::vector_size(2 * sizeof(float))]] = float;
+};
+
+/// What columns i, i + 1, ... add to sum_i kernel[i] sum_f (weights[2 f] re[f][i] + weights[2 f + 1] im[f][i]), terms `next` apart:
+/// partial sums, which the compiler may not make of one by itself.
+template <class Lanes, std::size_t terms>
+[[gnu::always_inline]] inline typename Lanes::doubles felt(const float* kernel, const std::array<double, 2 * terms>& weights,
+                                                           const double* re, const double* im, std::size_t next, std::size_t i) {
+    typename Lanes::doubles sum{};
+    for (std::size_t f = 0; f < terms; ++f) {
+        typename Lanes::doubles even, odd;
+        std::memcpy(&even, re + f * next + i, sizeof(even));
+        std::memcpy(&odd, im + f * next + i, sizeof(odd));
+        sum += weights[2 * f] * even + weights[2 * f + 1] * odd;
+    }
+    typename Lanes::floats k;
+    std::memcpy(&k, kernel + i, sizeof(k));
+    return __builtin_convertvector(k, typename Lanes::doubles) * sum;
+}
+
+/// Y of one mode with `count` modes of one degree, whose kernels follow each other: y[p] = sum_i kernel_p[i] (what their waves
+/// feel of the model). parts: of the first of them.
+template <std::size_t terms>
+void feel(const float* kernel, std::size_t count, const std::array<const double*, most_parts>& parts, const double* re,
+          const double* im, std::size_t next, std::size_t columns, double* y) {
+    for (std::size_t p = 0; p < count; ++p, kernel += columns) {
+        std::array<double, 2 * terms> weights;
+        for (std::size_t q = 0; q < 2 * terms; ++q) weights[q] = parts[q][p];
+        four_lanes::doubles four{};
+        std::size_t i = 0;
+        if constexpr (simd::doubles_per_vector == 8) {
+            eight_lanes::doubles eight{};
+            for (; i + 8 <= columns; i += 8) eight += felt<eight_lanes, terms>(kernel, weights, re, im, next, i);
+            four = four_lanes::doubles{eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]};
+        }
+        for (; i + 4 <= columns; i += 4) four += felt<four_lanes, terms>(kernel, weights, re, im, next, i);
+        two_lanes::doubles two{four[0] + four[2], four[1] + four[3]};
+        if (i + 2 <= columns) {
+            two += felt<two_lanes, terms>(kernel, weights, re, im, next, i);
+            i += 2;
+        }
+        double one = two[0] + two[1];
+        if (i < columns) {
+            double last = 0;
+            for (std::size_t f = 0; f < terms; ++f) {
+                last += weights[2 * f] * re[f * next + i] + weights[2 * f + 1] * im[f * next + i];
+            }
+            one += static_cast<double>(kernel[i]) * last;
+        }
+        y[p] = one;
+    }
+}
+
+} // namespace craton::tomography
