@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <exception>
 #include <random>
 
 namespace craton::runtime {
@@ -30,10 +32,22 @@ constexpr std::uint64_t slots_for(std::size_t bytes) { return (sizeof(slot_heade
 constexpr std::uint64_t mark(std::uint64_t position, std::uint64_t key) { return (position + 1) ^ key; }
 
 std::uint64_t random_key() {
-    std::random_device device;
     constexpr std::uint64_t not_zero = std::uint64_t{1} << 63; // which is what an empty ring has
-    return (std::uint64_t{device()} << 32 | device()) | not_zero;
+    try {
+        std::random_device device;
+        return (std::uint64_t{device()} << 32 | device()) | not_zero;
+    } catch (const std::exception&) { // no source of random numbers here: the neighbours must not wait for this rank
+        const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+        return std::mt19937_64(now)() | not_zero;
+    }
 }
+
+/// More than a ring ahead of the reader; a reader that has passed this place meanwhile is none.
+constexpr bool beyond(std::uint64_t end, std::uint64_t read) {
+    return static_cast<std::int64_t>(end - read) > static_cast<std::int64_t>(slots);
+}
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic_ref<std::uint64_t>::is_always_lock_free);
 
 } // namespace
 
@@ -93,10 +107,10 @@ bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
         skipped = behind < needed ? behind : 0;
         const std::uint64_t end = begin + skipped + needed;
         // The reader's line is left alone while what was once read of it is enough.
-        if (end - seen.load(std::memory_order_acquire) > slots) {
+        if (beyond(end, seen.load(std::memory_order_acquire))) {
             const std::uint64_t read = there.read.load(std::memory_order_acquire);
             seen.store(read, std::memory_order_release);
-            if (end - read > slots) return false;
+            if (beyond(end, read)) return false;
         }
     } while (!there.claimed.compare_exchange_weak(begin, begin + skipped + needed, std::memory_order_acquire,
                                                   std::memory_order_relaxed));
@@ -109,7 +123,7 @@ bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
 void inbox::announce(int target) noexcept { of(target).announced.fetch_add(1, std::memory_order_release); }
 
 bool inbox::expects_other_way() const noexcept {
-    return mine_ == nullptr || mine_->announced.load(std::memory_order_acquire) != came_other_way_;
+    return mine_ != nullptr && mine_->announced.load(std::memory_order_acquire) != came_other_way_.load(std::memory_order_relaxed);
 }
 
 std::optional<inbox::arrival> inbox::front() noexcept {

@@ -18,7 +18,7 @@ namespace craton::runtime {
 /// and from which the rank reads. A message is copied once, and MPI has no part in it. What finds no room goes by MPI.
 ///
 /// A writer claims the next bytes of the ring by moving its end, writes them and then marks them as whole, so that writers do not
-/// wait for each other. Whole messages are read in the order of claims.
+/// wait for each other. Messages are read in the order of claims: one that is not whole yet keeps those behind it waiting.
 class inbox {
   public:
     /// Collective. Where a node has one rank, or memory cannot be shared, nobody is within reach.
@@ -38,12 +38,12 @@ class inbox {
         int source = -1;
         std::span<const std::byte> bytes; ///< 16-byte aligned
     };
-    /// The oldest message that is whole; its bytes stay until pop(). One thread at a time, as all that follows.
+    /// The oldest message, if it is whole; its bytes stay until pop(). One thread at a time, as all that follows.
     [[nodiscard]] std::optional<arrival> front() noexcept;
     void pop() noexcept;
     /// A message from a rank within reach has come by MPI.
-    void count_other_way() noexcept { ++came_other_way_; }
-    /// False when all that was announced has come: there is nothing that MPI could bring.
+    void count_other_way() noexcept { came_other_way_.fetch_add(1, std::memory_order_relaxed); }
+    /// True while something that a rank within reach has announced has not come. Any thread.
     [[nodiscard]] bool expects_other_way() const noexcept;
     /// Any thread.
     [[nodiscard]] bool empty() const noexcept;
@@ -60,7 +60,7 @@ class inbox {
     ring* mine_ = nullptr;
     int own_place_ = -1;
     std::uint64_t next_ = 0; // slots that this rank has read
-    std::uint32_t came_other_way_ = 0;
+    std::atomic<std::uint32_t> came_other_way_{0};
     bool reaches_all_ = false;
 };
 

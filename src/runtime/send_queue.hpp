@@ -37,8 +37,8 @@ class send_queue {
     void append(int target, std::span<const std::byte> record);
     /// True when something waits for company.
     [[nodiscard]] bool any_waits() const noexcept { return waiting_count_.load(std::memory_order_relaxed) > 0; }
-    /// Starts what waits for company, unless as much is already on its way to that target as keeps it busy: the wait is no loss
-    /// then, and what comes meanwhile travels along (Nagle 1984, RFC 896).
+    /// Starts what waits for company, unless as much is already on its way by MPI to that target as keeps it busy. The wait is no
+    /// loss then, and what comes meanwhile travels along (Nagle 1984, RFC 896).
     void flush_idle();
     /// Starts everything that waits for company, or what waits for one target, but not to targets that have 100 aggregates to
     /// receive yet: that is left to flush_idle(). For one target: true when nothing is left.

@@ -32,6 +32,9 @@ constexpr handler_id reply_handler = 0;
 // A rank that is busy receiving must still return to its own work.
 constexpr int transfers_per_poll = 64;
 constexpr int records_per_poll = 1024;
+constexpr std::size_t bytes_per_poll = std::size_t{1} << 20;
+// MPI has work of others to do, such as sends of the program's own: it is looked after now and then though it brings nothing here.
+constexpr int polls_without_mpi = 32;
 // Small messages for neighbours that leave at once; more than these wait for company.
 constexpr int alone_between_polls = 4;
 
@@ -310,18 +313,20 @@ int world::run_own() {
 
 int world::run_inbox() {
     int executed = 0;
-    for (int received = 0; received < records_per_poll; ++received) {
+    std::size_t bytes = 0;
+    while (executed < records_per_poll && bytes < bytes_per_poll) {
         const auto arrival = inbox_->front();
         if (!arrival) break;
+        bytes += arrival->bytes.size();
         executed += run_records(arrival->source, arrival->bytes);
         inbox_->pop();
     }
     return executed;
 }
 
-int world::poll() { return try_poll().value_or(0); }
+int world::poll() { return try_poll(false).value_or(0); }
 
-std::optional<int> world::try_poll() {
+std::optional<int> world::try_poll(bool thorough) {
     if (inside_handler) return std::nullopt; // this thread already makes progress
     sends_->flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
@@ -330,7 +335,9 @@ std::optional<int> world::try_poll() {
     alone_since_poll_.store(0, std::memory_order_relaxed);
     int executed = run_deferred() + run_own() + run_inbox();
     // To ask MPI takes several times as long as all the rest.
-    const bool by_mpi = !inbox_->reaches_all() || inbox_->expects_other_way();
+    const bool by_mpi =
+        thorough || !inbox_->reaches_all() || inbox_->expects_other_way() || ++polls_since_mpi_ >= polls_without_mpi;
+    if (by_mpi) polls_since_mpi_ = 0;
     for (int received = 0; by_mpi && received < transfers_per_poll; ++received) {
         auto arrival = receives_->take();
         if (!arrival) break;
@@ -338,7 +345,7 @@ std::optional<int> world::try_poll() {
         executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
         pool_->give_back(std::move(arrival->buffer));
     }
-    // After MPI has made progress above, which completes sends too; looking for them costs another round of it when there are none.
+    // Looking for sends that have completed costs a round of MPI when there are some under way.
     if (executed > 0 || ++polls_since_completion_ >= polls_between_completions) {
         polls_since_completion_ = 0;
         sends_->complete();
@@ -354,7 +361,7 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
     const auto ticket = bell_->about_to_sleep();
     // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep
     // ends.
-    const bool nothing_came = try_poll() == 0;
+    const bool nothing_came = try_poll(true) == 0;
     // After the ticket: who changes that and then rings either is seen here or wakes the sleep.
     if (!nothing_came || (go_on && !go_on())) {
         bell_->stay_awake();
@@ -366,8 +373,8 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
 void world::wake_sleepers() noexcept { bell_->ring(rank()); }
 
 bool world::busy() const noexcept {
-    return sends_->bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || any_own_.load(std::memory_order_relaxed) ||
-           copies_->busy();
+    return sends_->bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || inbox_->expects_other_way() ||
+           any_own_.load(std::memory_order_relaxed) || copies_->busy();
 }
 
 void world::wait_polling(comm::request& request) {

@@ -160,7 +160,7 @@ class world {
 
     [[nodiscard]] outgoing_message write_header(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token);
     [[nodiscard]] bool goes_into_ring(const outgoing_message& message);
-    std::optional<int> try_poll(); ///< nothing where this thread could not make progress
+    std::optional<int> try_poll(bool thorough); ///< nothing where this thread could not make progress
     int run_records(int source, std::span<const std::byte> records);
     bool run_handler(int source, std::span<const std::byte> record);
     int run_deferred();
@@ -175,6 +175,7 @@ class world {
     // Held by the one thread that makes progress: handlers run in isolation.
     std::mutex progress_;
     int polls_since_completion_ = 0; // guarded by progress_
+    int polls_since_mpi_ = 0;        // guarded by progress_
     std::unique_ptr<buffer_pool> pool_;
     std::unique_ptr<doorbell> bell_;
     std::unique_ptr<inbox> inbox_;

@@ -135,8 +135,8 @@ struct two_lanes {
 /// What columns i, i + 1, ... add to sum_i kernel[i] sum_f (weights[2 f] re[f][i] + weights[2 f + 1] im[f][i]), terms `next` apart:
 /// partial sums, which the compiler may not make of one by itself.
 template <class Lanes, std::size_t terms>
-[[gnu::always_inline]] inline typename Lanes::doubles felt(const float* kernel, const std::array<double, 2 * terms>& weights,
-                                                           const double* re, const double* im, std::size_t next, std::size_t i) {
+[[gnu::always_inline]] inline void add_felt(const float* kernel, const std::array<double, 2 * terms>& weights, const double* re,
+                                            const double* im, std::size_t next, std::size_t i, typename Lanes::doubles& out) {
     typename Lanes::doubles sum{};
     for (std::size_t f = 0; f < terms; ++f) {
         typename Lanes::doubles even, odd;
@@ -146,7 +146,7 @@ template <class Lanes, std::size_t terms>
     }
     typename Lanes::floats k;
     std::memcpy(&k, kernel + i, sizeof(k));
-    return __builtin_convertvector(k, typename Lanes::doubles) * sum;
+    out += __builtin_convertvector(k, typename Lanes::doubles) * sum;
 }
 
 /// Y of one mode with `count` modes of one degree, whose kernels follow each other: y[p] = sum_i kernel_p[i] (what their waves
@@ -161,13 +161,13 @@ void feel(const float* kernel, std::size_t count, const std::array<const double*
         std::size_t i = 0;
         if constexpr (simd::doubles_per_vector == 8) {
             eight_lanes::doubles eight{};
-            for (; i + 8 <= columns; i += 8) eight += felt<eight_lanes, terms>(kernel, weights, re, im, next, i);
+            for (; i + 8 <= columns; i += 8) add_felt<eight_lanes, terms>(kernel, weights, re, im, next, i, eight);
             four = four_lanes::doubles{eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]};
         }
-        for (; i + 4 <= columns; i += 4) four += felt<four_lanes, terms>(kernel, weights, re, im, next, i);
+        for (; i + 4 <= columns; i += 4) add_felt<four_lanes, terms>(kernel, weights, re, im, next, i, four);
         two_lanes::doubles two{four[0] + four[2], four[1] + four[3]};
         if (i + 2 <= columns) {
-            two += felt<two_lanes, terms>(kernel, weights, re, im, next, i);
+            add_felt<two_lanes, terms>(kernel, weights, re, im, next, i, two);
             i += 2;
         }
         double one = two[0] + two[1];
