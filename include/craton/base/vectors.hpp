@@ -7,11 +7,15 @@
 
 namespace craton::simd {
 
+// Code of other flags has other vectors, and another namespace.
 #if defined(__AVX512F__)
+inline namespace of_64_bytes {
 inline constexpr std::int64_t bytes_per_vector = 64;
 #elif defined(__AVX__)
+inline namespace of_32_bytes {
 inline constexpr std::int64_t bytes_per_vector = 32;
 #else
+inline namespace of_16_bytes {
 inline constexpr std::int64_t bytes_per_vector = 16;
 #endif
 inline constexpr std::int64_t floats_per_vector = bytes_per_vector / sizeof(float);
@@ -77,4 +81,5 @@ template <class Visit> inline void for_doubles_or_twice(std::size_t first, std::
     if ((last - first) % lanes != 0) visit.template operator()<doubles>(last - lanes);
 }
 
+} // namespace of_..._bytes
 } // namespace craton::simd

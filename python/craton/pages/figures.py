@@ -43,14 +43,18 @@ def png(figure: Figure) -> bytes:
 @contextlib.contextmanager
 def _laid_out(figure: Figure, dpi: float) -> Iterator[None]:
     """Room is made for labels once; savefig would draw the whole figure for that, and once more to have it."""
+    import matplotlib
+
     engine, before = figure.get_layout_engine(), figure.dpi
-    if engine is None:
+    if engine is None or not figure.axes:
         yield
         return
-    figure.set_dpi(dpi)
-    engine.execute(figure)
-    figure.set_layout_engine(None)
     try:
+        figure.set_dpi(dpi)
+        engine.execute(figure)
+        # None is what the user's settings say, unless they say nothing.
+        with matplotlib.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)
         yield
     finally:
         figure.set_layout_engine(engine)

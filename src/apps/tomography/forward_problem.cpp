@@ -284,10 +284,11 @@ void forward_problem::transform_model(const path& path, std::span<const double> 
 mode_coupling::excitation forward_problem::excitation_of(const path& path, const scratch& work) const {
     const mode_family& family = family_of(path);
     const double t_last = path.request().t_first_s + static_cast<double>(path.samples() - 1) * path.request().sample_interval_s;
-    mode_coupling::excitation out{{work.omega, family.decay_per_s(), work.excited.q, family.omega_rad_s(), work.excited.q_slope},
-                                  work.excited.source,
-                                  work.excited.receiver,
-                                  std::max(std::abs(t_last), path.request().sample_interval_s)};
+    mode_coupling::excitation out{
+        {work.omega, family.decay_per_s(), work.excited.q, family.omega_rad_s(), work.excited.q_slope},
+        work.excited.source,
+        work.excited.receiver,
+        std::max({std::abs(path.request().t_first_s), std::abs(t_last), path.request().sample_interval_s})};
     if (terms() == 1) return out;
     out.turning = work.excited.turning;
     // Waves spread across the path as sqrt(g / lambda), g at most half a tangent in the middle of an arc.

@@ -179,6 +179,14 @@ void mode_coupling::add_panel(const excitation& by, std::span<const std::complex
     CRATON_ASSERT(range.first >= 0 && range.first + range.count <= columns_);
     CRATON_ASSERT(h.size() == knots * terms * widths && panel.size() == samples * width);
     if (samples == 0 || width == 0) return;
+    const auto [t_first, t_last] = std::ranges::minmax(t_s);
+    const auto [slowest, fastest] = std::ranges::minmax(by.modes.decay_per_s);
+    if (samples > 1 && (fastest - slowest) * (t_last - t_first) > carrier_nodes::widest_decays) {
+        const std::size_t half = samples / 2;
+        add_panel(by, h, lateral, range, t_s.first(half), panel.first(half * width));
+        add_panel(by, h, lateral, range, t_s.subspan(half), panel.subspan(half * width));
+        return;
+    }
     // Deep down, short waves of the lowest branches are less than single precision holds.
     const base::flush_to_zero no_subnormal_numbers;
     thread_local scratch work;
@@ -198,7 +206,6 @@ void mode_coupling::add_panel(const excitation& by, std::span<const std::complex
         }
     }
     const std::span<const double> omega = by.modes.omega_rad_s;
-    const auto [t_first, t_last] = std::ranges::minmax(t_s);
     const carrier_nodes nodes(omega, by.modes.decay_per_s, t_first, t_last);
     work.by_frequency.resize(modes);
     std::iota(work.by_frequency.begin(), work.by_frequency.end(), std::size_t{0});

@@ -474,6 +474,18 @@ TEST(nact, panel_equals_central_differences) {
     }
 }
 
+/// So long that waves of low Q fade a hundred times more than others: the panel is made of stretches.
+TEST(nact, panels_of_long_windows_equal_central_differences) {
+    const forward_problem forward = problem(theory::nact_in_plane);
+    const std::vector<event> events{some_event()};
+    const std::vector<station> stations{{48.3, 8.3}};
+    const std::vector<path_request> requests{{0, 0, 600.0, 100.0, 1000}};
+    const path_set paths(forward, events, stations, requests);
+    const double worst = worst_column(forward, paths, 5);
+    std::printf("NACT in the plane, 100,000 s: columns differ by up to %.1e\n", worst);
+    EXPECT_LT(worst, 1e-3);
+}
+
 TEST(nact, panels_of_vertical_and_radial_motion_equal_central_differences) {
     for (const theory kind : {theory::path_average, theory::nact}) {
         const forward_problem forward = three_components(kind);

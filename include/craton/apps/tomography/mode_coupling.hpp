@@ -132,7 +132,7 @@ class mode_coupling {
                scratch& work) const;
     /// What the pairs of m .. m_end - 1 are excited by and answer, in scratch's arrays of pairs.
     void weigh_pairs(const excitation& by, std::int64_t m, std::int64_t m_end, scratch& work) const;
-    /// Adds to the nodes of one m, nodes x 2 x parts x columns, what carriers at..at + count - 1 in the order of frequency
+    /// Adds to the nodes' rows of one m, nodes x 2 x parts x columns, what carriers at..at + count - 1 in the order of frequency
     /// get from all pairs of that m.
     template <std::size_t parts>
     void add_carriers(std::int64_t m, column_range range, std::size_t at, std::size_t count, scratch& work) const;

@@ -11,14 +11,16 @@ namespace craton::tomography {
 ///
 ///   exp(i s t) = sum_v c_v(s) W_v(t),   W_v(t) = exp((i omega_v - d) (t - t_c)) / Phi(h (t - t_c))
 ///
-/// The nodes omega_v are a distance h apart: waves of neighbours differ by less than half a turn within the window. t_c is the
-/// window's middle, d the middle of the waves' decays. A wave has shares in the seven nodes nearest to it, those that are best in
-/// the mean over the window, and is within 5e-6 of itself then (where decays differ by less than 0.2 h). Phi, the transform of a
-/// Kaiser-Bessel bell, makes the best ones better (Fessler & Sutton 2003, IEEE Trans. Signal Process. 51). Immutable; any number
-/// of threads.
+/// The nodes omega_v are a distance h apart: waves of neighbours differ by half a turn within the window. t_c is the window's
+/// middle, d the middle of the waves' decays. A wave has shares in the seven nodes nearest to it, those that are best in the mean
+/// over the window. It is within 5e-6 of itself then, if decays differ by no more than widest_decays over the window. Phi, the
+/// transform of a Kaiser-Bessel bell, makes the best shares better (Fessler & Sutton 2003, IEEE Trans. Signal Process. 51).
+/// Immutable; any number of threads.
 class carrier_nodes {
   public:
     static constexpr std::size_t width = 7;
+    /// Difference of the fastest and the slowest decay times the window's length: beyond, errors grow tenfold with each 1.5.
+    static constexpr double widest_decays = 1.25;
 
     /// Frequencies and decays of all waves, at least one, and the window; an empty window counts as one second.
     carrier_nodes(std::span<const double> omega_rad_s, std::span<const double> decay_per_s, double t_first_s, double t_last_s);

@@ -35,7 +35,7 @@ struct pair_responses {
 };
 
 /// The error of the limit is 0.01^2 / 24 = 4e-6 of the pair's response at the last sample: so small that a model which moves a pair
-/// across the border does not show it. Beyond, the quotient loses two digits of single precision.
+/// across the border does not show it. Beyond, the quotient loses two digits of single precision and of what carrier_nodes hold.
 inline constexpr double nearness = 0.01;
 
 /// Of carrier k with the carriers first .. last - 1; all spans are as long as the carriers, and the others stay as they are.
