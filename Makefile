@@ -9,7 +9,7 @@ SHELL := /bin/bash
 # How many processes a build may use (make JOBS=1 ...), and whether compiler warnings stop the Python extension's build.
 JOBS ?= $(shell nproc)
 WERROR ?= OFF
-# Files of tests in Python run side by side, in one process more than a build may use: a fifth of the time each waits for others.
+# Files of tests in Python run side by side, in one process more than a build may use: each waits a fifth of its time.
 PYTEST_SIDE_BY_SIDE := -n $(shell expr $(JOBS) + 1) --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
 CTEST_ARGS ?=

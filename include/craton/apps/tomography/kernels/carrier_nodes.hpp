@@ -19,7 +19,7 @@ namespace craton::tomography {
 class carrier_nodes {
   public:
     static constexpr std::size_t width = 7;
-    /// Difference of the fastest and the slowest decay times the window's length: beyond, errors grow tenfold with each 1.5.
+    /// Difference of the fastest and the slowest decay times the window's length: beyond, errors grow tenfold with each 2 or so.
     static constexpr double widest_decays = 1.25;
 
     /// Frequencies and decays of all waves, at least one, and the window; an empty window counts as one second.
