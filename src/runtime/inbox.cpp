@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t slot_bytes = 64;
 constexpr std::uint64_t slots = std::uint64_t{1} << 14;
 // A message that takes more of a ring would keep the others out.
-constexpr std::uint64_t most_slots = slots / 4;
+constexpr std::uint64_t most_slots = slots / 4 + 4; // 256 KiB and headers
 
 struct slot_header {
     std::uint32_t bytes = 0; // to_the_end: the message did not fit behind here, and begins at the ring's first slot
@@ -83,6 +83,7 @@ inbox::inbox(const comm::communicator& world, const node& neighbours) : place_(s
         if (static_cast<int>(place) != own_place_) place_[static_cast<std::size_t>(names_[place])] = static_cast<int>(place);
     }
     seen_read_ = std::make_unique<std::atomic<std::uint64_t>[]>(names_.size());
+    stood_at_ = std::make_unique<std::atomic<std::uint64_t>[]>(names_.size());
     const auto keys = neighbours.communicator.all_gather(static_cast<std::int64_t>(random_key()));
     for (const auto key : keys) keys_.push_back(static_cast<std::uint64_t>(key));
     mine_ = reinterpret_cast<ring*>(memory_.base(own_place_));
@@ -98,26 +99,56 @@ bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
     if (needed > most_slots) return false;
     const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(target)]);
     ring& there = of(target);
-    const std::uint64_t key = keys_[place];
-    std::atomic<std::uint64_t>& seen = seen_read_[place];
     std::uint64_t begin = there.claimed.load(std::memory_order_relaxed);
     std::uint64_t skipped = 0;
-    do {
+    for (;;) {
         const std::uint64_t behind = slots - begin % slots;
         skipped = behind < needed ? behind : 0;
         const std::uint64_t end = begin + skipped + needed;
-        // The reader's line is left alone while what was once read of it is enough.
-        if (beyond(end, seen.load(std::memory_order_acquire))) {
-            const std::uint64_t read = there.read.load(std::memory_order_acquire);
-            seen.store(read, std::memory_order_release);
-            if (beyond(end, read)) return false;
+        if (!has_room(there, place, end)) {
+            if (!await_room(there, place, end)) return false;
+            begin = there.claimed.load(std::memory_order_relaxed); // others may have waited too
+        } else if (there.claimed.compare_exchange_weak(begin, end, std::memory_order_acquire, std::memory_order_relaxed)) {
+            break;
         }
-    } while (!there.claimed.compare_exchange_weak(begin, begin + skipped + needed, std::memory_order_acquire,
-                                                  std::memory_order_relaxed));
+    }
+    const std::uint64_t key = keys_[place];
     const std::int32_t source = names_[static_cast<std::size_t>(own_place_)];
     if (skipped > 0) there.write(begin, key, to_the_end, source, {});
     there.write(begin + skipped, key, static_cast<std::uint32_t>(bytes.size()), source, bytes);
     return true;
+}
+
+bool inbox::has_room(const ring& there, std::size_t place, std::uint64_t end) noexcept {
+    // The reader's line is left alone while what was once read of it is enough.
+    std::atomic<std::uint64_t>& seen = seen_read_[place];
+    if (!beyond(end, seen.load(std::memory_order_acquire))) return true;
+    const std::uint64_t read = there.read.load(std::memory_order_acquire);
+    seen.store(read, std::memory_order_release);
+    return !beyond(end, read);
+}
+
+bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end) noexcept {
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::microseconds longest_step{10};
+    constexpr std::chrono::microseconds longest_wait{200};
+    std::uint64_t read = there.read.load(std::memory_order_acquire);
+    // It has not read since a writer last gave up: it computes, and each message would wait for nothing.
+    if (read == stood_at_[place].load(std::memory_order_relaxed)) return false;
+    const auto begun = clock::now();
+    for (auto stepped = begun;;) {
+        if (has_room(there, place, end)) return true;
+        const auto now = clock::now(); // takes as long as is right between two looks at a line that the reader writes
+        const std::uint64_t read_now = there.read.load(std::memory_order_acquire);
+        if (read_now != read) {
+            read = read_now;
+            stepped = now;
+        } else if (now - stepped > longest_step) {
+            stood_at_[place].store(read, std::memory_order_relaxed);
+            return false;
+        }
+        if (now - begun > longest_wait) return false;
+    }
 }
 
 void inbox::announce(int target) noexcept { of(target).announced.fetch_add(1, std::memory_order_release); }

@@ -29,7 +29,8 @@ class inbox {
     /// True where every other rank of the world is within reach.
     [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
 
-    /// Copies the bytes into the ring of a rank within reach; false when there is no room. Any thread.
+    /// Copies the bytes into the ring of a rank within reach; false when there is no room. If the ring is full and its rank is
+    /// reading, this waits some microseconds for room: the message would come later by MPI. Any thread.
     [[nodiscard]] bool put(int target, std::span<const std::byte> bytes) noexcept;
     /// Says that something for a rank within reach goes by MPI. Before it does. Any thread.
     void announce(int target) noexcept;
@@ -51,12 +52,15 @@ class inbox {
   private:
     struct ring;
     [[nodiscard]] ring& of(int rank) const noexcept;
+    [[nodiscard]] bool has_room(const ring& there, std::size_t place, std::uint64_t end) noexcept;
+    [[nodiscard]] bool await_room(const ring& there, std::size_t place, std::uint64_t end) noexcept;
 
     memory_file memory_;
     std::vector<int> place_;                                  // of each rank of the node, -1 elsewhere and for this rank
     std::vector<std::int32_t> names_;                         // ranks of the world by their place
     std::vector<std::uint64_t> keys_;                         // of their rings
     std::unique_ptr<std::atomic<std::uint64_t>[]> seen_read_; // by place: how far its rank had read when a writer last looked
+    std::unique_ptr<std::atomic<std::uint64_t>[]> stood_at_;  // by place: how far it had read when a writer gave up waiting for it
     ring* mine_ = nullptr;
     int own_place_ = -1;
     std::uint64_t next_ = 0; // slots that this rank has read
