@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from craton._extension import extension as _craton
 from craton.errors import UserError
 
-__all__ = ["ALONE", "Communicator", "on_all", "on_root"]
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["ALONE", "Communicator", "on_all", "on_root", "on_some"]
 
 Result = TypeVar("Result")
 
@@ -72,6 +75,31 @@ def on_root(comm: Communicator, work: Callable[[], Result]) -> Result:
     if complaint is not None:
         raise UserError(complaint) if by_user else RuntimeError(f"rank 0 failed: {complaint}")
     return cast(Result, result)
+
+
+def on_some(comm: MPI.Comm, ranks: int, work: Callable[[int], Result]) -> list[Result]:
+    """Collective: the first ranks do a share each; rank 0 gets them all, the other ranks an empty list.
+
+    ranks: how many, 1 to the size of comm. work(rank) returns the share of a rank, picklable. If one fails all ranks raise: its own
+    rank the exception, the others UserError where it is one, else RuntimeError.
+    """
+    share, failure = None, None
+    if comm.rank < ranks:
+        try:
+            share = work(comm.rank)
+        except Exception as problem:
+            failure = problem
+    if comm.size > 1:
+        _wait_for_all(comm)
+    complaint = None if failure is None else (comm.rank, str(failure), isinstance(failure, UserError))
+    found = comm.gather((share, complaint)) or []
+    first = comm.bcast(next((why for _, why in found if why is not None), None), root=0)
+    if failure is not None:
+        raise failure
+    if first is not None:
+        rank, text, by_user = first
+        raise UserError(text) if by_user else RuntimeError(f"rank {rank} failed: {text}")
+    return [cast(Result, each) for each, _ in found[:ranks]]
 
 
 def _wait_for_all(comm: Communicator) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpi4py import MPI
 
 import craton
-from craton.runs.agreement import on_root
+from craton.runs.agreement import on_root, on_some
 from craton.runs.progress import make_console
 from craton.runs.progress_file import Start
 from craton.runs.running import begun, resumed
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
     from craton.runs.progress_file import ProgressFile
     from craton.tomography.config.load import Config
+    from craton.tomography.report.page import Share
 
+MOST_DRAWING = 4
+"""Ranks that draw a report; more would wait for the two longest sections."""
 RESOLVED_DEPTHS_KM = (300.0, 2000.0)
 
 
@@ -117,7 +120,7 @@ def _go(
             context.say(f"{awaited}\nto go on when they are there: craton tomography resume {folder.path}")
             return inversion.record
         if report:
-            on_root(comm, lambda: draw(folder))
+            draw(comm, folder)
             context.say(f"report: {folder.report}")
         inversion.files.close()
     return record
@@ -132,11 +135,22 @@ def one_order_of_sums(config: Config) -> AbstractContextManager[object]:
     return threadpool_limits(1, "blas")  # type: ignore[no-any-return]
 
 
-def draw(folder: RunFolder) -> None:
-    """Writes report.html, on the one rank that loads matplotlib for it: that takes memory and a second."""
-    from craton.tomography.report import page
+def draw(comm: MPI.Comm, folder: RunFolder) -> None:
+    """Collective: writes report.html, drawn by the few ranks that load matplotlib for it: that takes memory and a second each."""
+    drawing = min(comm.size, MOST_DRAWING)
 
-    page.write_report(folder.path)
+    def share(rank: int) -> Share:
+        from craton.tomography.report import page
+
+        return page.draw_share(folder.path, rank, drawing)
+
+    def write(shares: list[Share]) -> None:
+        from craton.tomography.report import page
+
+        page.write_sections(folder.path, shares)
+
+    shares = on_some(comm, drawing, share)
+    on_root(comm, lambda: write(shares))
 
 
 def resolve(inversion: Inversion) -> None:

@@ -111,7 +111,7 @@ def arrange(moment: str, iteration: int) -> None:
     elif moment == "awaiting":
         at(RunContext, "enter_outside", lambda *given: on_root() and len(given) > 1 and bool(given[1]), after=True)
     elif moment == "report":
-        at(page, "write_report", lambda *_: True)
+        at(page, "write_sections", lambda *_: True)
     elif moment == "full-disk":
         limits = (FULL_BYTES, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
         at(Assembly, "save_checkpoint", lambda *_: True, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits))

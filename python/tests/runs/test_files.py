@@ -14,7 +14,7 @@ import pytest
 import toy_run
 from craton.errors import UserError
 from craton.runs import files
-from craton.runs.agreement import on_all, on_root
+from craton.runs.agreement import on_all, on_root, on_some
 from craton.runs.checkpoints import identity_of, opened_checkpoint, written_checkpoint
 from craton.runs.files import read_hdf5, read_json, remove, replaced, strict_json, write_hdf5, write_json, write_text
 from craton.runs.record import Record, Session, facts_of, title_of
@@ -268,6 +268,34 @@ def test_rank_0_does_it():
         on_root(TwoRanks((None, "bad file", True)), lambda: None)
     with pytest.raises(RuntimeError, match="rank 0 failed: a bug"):
         on_root(TwoRanks((None, "a bug", False)), lambda: None)
+
+
+class SecondOfTwo(TwoRanks):
+    """Rank 1 of two; outcome: the first complaint, which rank 0 makes known."""
+
+    def gather(self, mine):
+        self.given = mine
+
+
+def test_the_first_ranks_do_a_share_each():
+    assert on_some(MPI.COMM_SELF, 1, lambda rank: rank + 3) == [3]
+    with pytest.raises(ZeroDivisionError):
+        on_some(MPI.COMM_SELF, 1, lambda rank: 1 // rank)
+    comm = SecondOfTwo(None)
+    assert on_some(comm, 2, lambda rank: 10 * rank) == [] and comm.given == (10, None) and comm.looks == 3
+    assert on_some(comm, 1, lambda rank: pytest.fail("rank 1 has no share")) == [] and comm.given == (None, None)
+    with pytest.raises(UserError, match="^bad file$"):
+        on_some(SecondOfTwo((0, "bad file", True)), 2, lambda rank: rank)
+    with pytest.raises(RuntimeError, match="^rank 0 failed: a bug$"):
+        on_some(SecondOfTwo((0, "a bug", False)), 1, lambda rank: rank)
+    comm = SecondOfTwo((1, "no such place", True))
+    with pytest.raises(UserError, match="^no such place$") as raised:
+        on_some(comm, 2, lambda rank: refuse("no such place"))
+    assert comm.given == (None, (1, "no such place", True)) and raised.traceback[-1].name == "refuse"
+
+
+def refuse(text):
+    raise UserError(text)
 
 
 def test_every_rank_does_it():

@@ -24,7 +24,7 @@ from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.report import coverage
 from craton.tomography.report.kernels import kernel_section
 from craton.tomography.report.model import section_arc
-from craton.tomography.report.page import write_report
+from craton.tomography.report.page import SECTIONS, draw_share, write_report, write_sections
 from craton.tomography.report.posterior import posterior_section
 from craton.tomography.results import read_results
 from craton.tomography.theory import typical_kernels
@@ -100,6 +100,12 @@ def test_report_on_data_from_a_file_speaks_of_no_input_model(small_config, tmp_p
     assert "<b>The observed data are synthetic.</b> They were read from a file" in text
     assert "input model" not in text and "spline basis" not in text and "Input and output" not in text
     assert "The recovered model from the core to the surface" in text and "slowest place" in text
+
+
+def test_several_processes_draw_the_page_of_one(folder, page):
+    shares = [draw_share(folder.path, share, 3) for share in range(3)]
+    assert all(shares) and sorted(name for share in shares for name in share) == sorted(SECTIONS)
+    assert write_sections(folder.path, shares).read_text(encoding="utf-8") == page
 
 
 def test_report_of_nothing_is_the_users_fault(tmp_path):

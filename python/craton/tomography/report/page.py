@@ -7,6 +7,9 @@ folder that turns results into a section.
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from craton.errors import UserError
 from craton.pages.page import Block, Notice, Numbers, Page, how_to_repeat, made_by, render
@@ -32,27 +35,74 @@ def write_report(path: str | pathlib.Path) -> pathlib.Path:
 
     Not collective. UserError for a folder that holds no run.
     """
-    folder = RunFolder(path)
-    if not folder.path.is_dir():
-        raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
-    write_text(folder.report, render(page_of(read_results(folder))))
+    return write_sections(path, [draw_share(path, 0, 1)])
+
+
+def write_sections(path: str | pathlib.Path, shares: Sequence[Share]) -> pathlib.Path:
+    """As write_report, of sections that `draw_share` has drawn for this folder. Not collective."""
+    folder = folder_of_run(path)
+    drawn = {name: blocks for share in shares for name, blocks in share.items()}
+    write_text(folder.report, render(page_of(read_results(folder), drawn)))
     return folder.report
 
 
-def page_of(results: Results) -> Page:
-    """The report as data."""
+def draw_share(path: str | pathlib.Path, share: int, shares: int) -> Share:
+    """The sections of a run's report that fall to one of some processes, which take about as long as those of each other.
+
+    Not collective. UserError for a folder that holds no run.
+    """
+    results = read_results(folder_of_run(path))
+    taken_s = [0.0] * shares
+    drawn: Share = {}
+    for name in sorted(SECTIONS, key=lambda each: -SECTIONS[each].seconds):
+        least = taken_s.index(min(taken_s))
+        taken_s[least] += SECTIONS[name].seconds
+        if least == share:
+            drawn[name] = [block for block in SECTIONS[name].draw(results) if block is not None]
+    return drawn
+
+
+def folder_of_run(path: str | pathlib.Path) -> RunFolder:
+    """UserError where there is none."""
+    folder = RunFolder(path)
+    if not folder.path.is_dir():
+        raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
+    return folder
+
+
+Share: TypeAlias = dict[str, list[Block]]
+"""Blocks of some of the sections, by name."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A part of the page that can be drawn without the others, and how long that takes for the demo, s."""
+
+    draw: Callable[[Results], Sequence[Block | None]]
+    seconds: float
+
+
+SECTIONS = {
+    "misfit": Drawn(lambda results: [misfit_section(results)], 0.2),
+    "model": Drawn(lambda results: model_sections(results), 1.6),
+    "corrections": Drawn(lambda results: [corrections_section(results)], 0.1),
+    "posterior": Drawn(lambda results: [posterior_section(results, results.folder)], 1.6),
+    "coverage": Drawn(lambda results: [coverage_section(results)] if results.finished else [], 0.6),
+    "fits": Drawn(lambda results: [fits_section(results)] if results.finished else [], 0.3),
+    "kernels": Drawn(lambda results: [kernel_section(results)], 0.6),
+    "timing": Drawn(lambda results: [timing_section(results)], 0.1),
+}
+"""In the order of the page."""
+
+
+def page_of(results: Results, drawn: Share) -> Page:
+    """The report as data. drawn: every section."""
     record = results.record
     blocks: list[Block | None] = [
         statement(results),
         verdict(results),
         key_numbers(results),
-        misfit_section(results),
-        *model_sections(results),
-        corrections_section(results),
-        posterior_section(results, results.folder),
-        *([coverage_section(results), fits_section(results)] if results.finished else []),
-        kernel_section(results),
-        timing_section(results),
+        *(block for name in SECTIONS for block in drawn[name]),
         how_to_repeat(record.command, record.config, record.versions),
     ]
     about = f"{made_by(record.versions, record.started)}; {how_it_ended(results)}."
