@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace craton::tomography {
 
@@ -17,9 +19,6 @@ namespace {
 
 /// Rows of carriers that are multiplied by all modes' shifts at a time.
 constexpr std::size_t side = 8;
-/// Values of m that a carrier meets at a time: what it has to do with them stays in the first-level cache.
-constexpr std::int64_t m_at_once = 8;
-
 /// K_i = F W_i F^T, modes x modes in slices of rows; only the splines' own stretch of radius is multiplied.
 class coupling_of_one_column {
   public:
@@ -103,8 +102,29 @@ mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const st
         }
     }
     slice_.push_back(end);
-    constexpr std::size_t read_beyond = 4; // whole vectors are read
+    constexpr std::size_t read_beyond = degrees_together; // whole vectors are read
     k_.assign(end + read_beyond, 0.0F);
+    order_by_runs();
+    // Of each mode and run, where their row begins, and the row.
+    struct placed_row {
+        std::size_t begin = 0;
+        row_of_run row;
+    };
+    std::vector<placed_row> placed(modes * runs_.size());
+    std::size_t rows_end = 0;
+    for_each_row([&](const row_of_run& row, std::size_t k, std::size_t other) {
+        placed[k * runs_.size() + other] = {rows_end, row};
+        rows_end += row.blocks * columns * degrees_together;
+    });
+    rows_.assign(rows_end + read_beyond, 0.0F);
+    std::vector<std::size_t> place(modes);
+    std::vector<std::size_t> run_of(modes);
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+        for (std::size_t at = runs_[r].first; at < runs_[r].first + runs_[r].count; ++at) {
+            place[in_runs_[at]] = at;
+            run_of[in_runs_[at]] = r;
+        }
+    }
     const base::flush_to_zero no_subnormal_numbers; // in k_
     std::vector<double> rows;
     std::size_t column = 0;
@@ -121,7 +141,16 @@ mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const st
                     float* out = k_.data() + block_[low * degrees_.size() + high] + column;
                     for (std::size_t k = 0; k < of_rows.count; ++k) {
                         const double* const row = rows.data() + k * width + (to.first - of_rows.first);
-                        for (std::size_t j = 0; j < to.count; ++j, out += columns) *out = static_cast<float>(row[j]);
+                        const placed_row* const of_runs = placed.data() + place[of_rows.first + k] * runs_.size();
+                        for (std::size_t j = 0; j < to.count; ++j, out += columns) {
+                            *out = static_cast<float>(row[j]);
+                            const placed_row& there = of_runs[run_of[to.first + j]];
+                            const std::size_t at = place[to.first + j] - there.row.first; // unsigned numbers wrap
+                            if (at >= there.row.count) continue;
+                            const std::size_t padded = there.row.before + at;
+                            rows_[there.begin + (padded / degrees_together * columns + column) * degrees_together +
+                                  padded % degrees_together] = *out;
+                        }
                     }
                 }
             }
@@ -149,6 +178,43 @@ const float* mode_coupling::block(std::size_t low, std::size_t high) const {
     return k_.data() + block_[low * degrees_.size() + high];
 }
 
+void mode_coupling::order_by_runs() {
+    const std::size_t modes = size();
+    in_order_.resize(modes);
+    std::iota(in_order_.begin(), in_order_.end(), std::size_t{0});
+    in_runs_ = in_order_;
+    std::ranges::sort(in_runs_, {}, [this](std::size_t k) { return std::pair(branch_[k], degree_of_[k]); });
+    for (std::size_t at = 0; at < modes; ++at) {
+        const std::size_t k = in_runs_[at];
+        const bool goes_on = at > 0 && branch_[k] == run_branch_.back() && degree_of_[k] == run_degree_.back() + 1;
+        if (!goes_on) runs_.push_back({branch_[k], static_cast<std::int64_t>(degree_of_[k]), at, 0});
+        ++runs_.back().count;
+        run_degree_.push_back(degree_of_[k]);
+        run_branch_.push_back(branch_[k]);
+    }
+}
+
+template <class Visit> void mode_coupling::for_each_row(const Visit& visit) const {
+    for (std::size_t own = 0; own < runs_.size(); ++own) {
+        for (std::size_t other = 0; other < runs_.size(); ++other) {
+            const run& to = runs_[other];
+            if (which_ == coupled_pairs::across_branches && to.n == runs_[own].n) continue;
+            const std::int64_t nearest = other < own ? 1 : 0; // of one degree, each pair is there once
+            for (std::size_t at = 0; at < runs_[own].count; ++at) {
+                const std::int64_t l = runs_[own].l + static_cast<std::int64_t>(at);
+                const std::int64_t first = std::max(l + nearest, to.l);
+                const std::int64_t end = std::min(l + widest_ + 1, to.l + static_cast<std::int64_t>(to.count));
+                if (first >= end) continue;
+                const auto m = static_cast<std::size_t>(first - l);
+                row_of_run row{to.first + static_cast<std::size_t>(first - to.l), static_cast<std::size_t>(end - first), m,
+                               m % degrees_together, 0};
+                row.blocks = (row.before + row.count + degrees_together - 1) / degrees_together;
+                visit(row, runs_[own].first + at, other);
+            }
+        }
+    }
+}
+
 pair_reach mode_coupling::reach_of(const excitation& by) const {
     return {which_ == coupled_pairs::all, static_cast<double>(widest_), static_cast<double>(by.widest_across), by.fading_degree};
 }
@@ -157,75 +223,82 @@ void mode_coupling::drive_carriers(const excitation& by, std::span<const std::co
                                    scratch& work) const {
     const std::size_t modes = size();
     const auto columns = static_cast<std::size_t>(columns_);
-    work.begin(by, modes);
-    std::vector<double> re(model.size());
-    std::vector<double> im(model.size());
-    for (std::size_t at = 0; at < model.size(); ++at) {
-        re[at] = model[at].real();
-        im[at] = model[at].imag();
-    }
-    work.y.assign((kept ? modes : 1) * modes, 0.0);
-    work.direct_re.assign(modes, 0.0);
-    work.direct_im.assign(modes, 0.0);
-    out.turned.assign(modes, 0.0);
     const std::size_t terms = by.terms();
-    const std::size_t term = (static_cast<std::size_t>(widest_) + 1) * columns;
-    const travelling_waves waves = work.waves_of(degree_of_, branch_);
+    work.begin(by, in_runs_);
+    const carriers of_modes = work.ordered(by.modes, in_runs_);
+    // All terms up to the block of the widest m across, the first alone beyond.
+    const std::size_t widths = static_cast<std::size_t>(widest_) + 1;
+    const std::size_t near_blocks = terms == 1 ? 0 : static_cast<std::size_t>(by.widest_across) / degrees_together + 1;
+    const std::size_t near_end = near_blocks * degrees_together;
+    scratch::put_waves(model, widths, columns, terms, 0, near_end, work.near_waves);
+    scratch::put_waves(model, widths, columns, 1, near_end, std::max(near_end, widths), work.far_waves);
+    const std::size_t near_size = columns * most_parts * degrees_together; // of a block
+    const std::size_t far_size = columns * 2 * degrees_together;
+    if (kept) work.y.assign(modes * modes, 0.0);
+    work.row.resize(widths + 2 * degrees_together);
+    for (std::vector<double>* each : {&work.direct_re, &work.direct_im, &work.direct_turned}) each->assign(modes, 0.0);
+    const travelling_waves waves = work.waves_of(run_degree_, run_branch_);
     const pair_reach reach = reach_of(by);
     const pair_responses of = work.responses();
     const auto parts = work.all_parts();
-    for (std::int64_t m = 0; m <= widest_; m += m_at_once) {
-        for (std::size_t low = 0; low < degrees_.size(); ++low) {
-            const partners with = partners_of(degrees_[low], m, std::min(widest_ + 1, m + m_at_once));
-            for (std::size_t at = 0; at < degrees_[low].count && with.first < with.last; ++at) {
-                const std::size_t k = degrees_[low].first + at;
-                const std::size_t begin = std::max(k, with.first_mode);
-                excite_pairs(waves, reach, k, begin, with.last_mode, parts);
-                respond(by.modes, k, begin, with.last_mode, by.t_last_s, of);
-                double* const y = work.y.data() + (kept ? k * modes : 0);
-                for (std::size_t high = with.first; high < with.last; ++high) {
-                    const degree& to = degrees_[high];
-                    const std::size_t j = std::max(begin, to.first);
-                    const std::int64_t apart = to.l - degrees_[low].l;
-                    std::array<const double*, most_parts> weights;
-                    for (std::size_t q = 0; q < most_parts; ++q) weights[q] = parts[q].data() + j;
-                    const std::size_t row = static_cast<std::size_t>(apart) * columns;
-                    const auto feel_them = apart <= by.widest_across && terms > 1 ? feel<most_parts / 2> : feel<1>;
-                    const float* const kernels = block(low, high) + (at * to.count + j - to.first) * columns;
-                    // The next mode's row follows, and is out of the processor's sight among those of other degrees.
-                    prefetch(kernels + to.count * columns, kernels + 2 * to.count * columns);
-                    feel_them(kernels, to.first + to.count - j, weights, re.data() + row, im.data() + row, term, columns, y + j);
-                }
-                simd::lane_sum own_re, own_im, own_turned;
-                simd::for_doubles(begin, with.last_mode, [&]<class V>(std::size_t j) {
-                    const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };
-                    const auto add = [j](std::vector<double>& to, V value) {
-                        simd::store<V>(to.data() + j, simd::load<V>(to.data() + j) + value);
-                    };
-                    const V coupling = simd::load<V>(y + j);
-                    const V beat = coupling * load(of.gain);
-                    const V beat_re = beat * load(of.quotient_re);
-                    const V beat_im = beat * load(of.quotient_im);
-                    const V rise = coupling * load(of.rise);
-                    const V turned = coupling * load(of.turned);
-                    own_re.add(beat_re + rise);
-                    own_im.add(beat_im);
-                    own_turned.add(turned);
-                    add(work.direct_re, rise - beat_re);
-                    add(work.direct_im, -beat_im);
-                    add(out.turned, turned);
-                });
-                // A mode with itself is a pair once: it has been added to both ends.
-                const bool itself = begin == k;
-                work.direct_re[k] += own_re.total() - (itself ? y[k] * of.rise[k] : 0);
-                work.direct_im[k] += own_im.total();
-                out.turned[k] += own_turned.total() - (itself ? y[k] * of.turned[k] : 0);
-                for (std::size_t j = begin; kept && j < with.last_mode; ++j) work.y[j * modes + k] = y[j];
-            }
+    const float* kernels = rows_.data();
+    for_each_row([&](const row_of_run& row, std::size_t k, std::size_t) {
+        const std::size_t last = row.first + row.count;
+        excite_higher(waves, reach, k, row.first, last, parts);
+        respond(of_modes, k, row.first, last, by.t_last_s, of);
+        double* const row_y = work.row.data();
+        const double* const y = row_y + row.before;
+        const std::size_t from = row.m / degrees_together; // in blocks of m
+        const auto feel_blocks = [&](const auto& feel_them, const double* waves_there, std::size_t before, std::size_t blocks) {
+            const std::size_t skipped = before * degrees_together;
+            std::array<const double*, most_parts> weights;
+            for (std::size_t q = 0; q < most_parts; ++q) weights[q] = parts[q].data() + row.first + skipped - row.before;
+            feel_them(kernels + skipped * columns, blocks, weights, waves_there, columns, row_y + skipped);
+        };
+        const std::size_t near = std::min(row.blocks, near_blocks - std::min(near_blocks, from));
+        if (near > 0) feel_blocks(feel<most_parts>, work.near_waves.data() + from * near_size, 0, near);
+        if (near < row.blocks) {
+            feel_blocks(feel<2>, work.far_waves.data() + (from + near - near_blocks) * far_size, near, row.blocks - near);
         }
-    }
+        kernels += row.blocks * columns * degrees_together;
+        simd::lane_sum own_re, own_im, own_turned;
+        simd::for_doubles(row.first, last, [&]<class V>(std::size_t j) {
+            const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };
+            const auto add = [j](std::vector<double>& to, V value) {
+                simd::store<V>(to.data() + j, simd::load<V>(to.data() + j) + value);
+            };
+            const V coupling = simd::load<V>(y + (j - row.first));
+            const V beat = coupling * load(of.gain);
+            const V beat_re = beat * load(of.quotient_re);
+            const V beat_im = beat * load(of.quotient_im);
+            const V rise = coupling * load(of.rise);
+            const V turned = coupling * load(of.turned);
+            own_re.add(beat_re + rise);
+            own_im.add(beat_im);
+            own_turned.add(turned);
+            add(work.direct_re, rise - beat_re);
+            add(work.direct_im, -beat_im);
+            add(work.direct_turned, turned);
+        });
+        // A mode with itself is a pair once: it has been added to both ends.
+        const bool itself = row.first == k;
+        work.direct_re[k] += own_re.total() - (itself ? y[0] * of.rise[k] : 0);
+        work.direct_im[k] += own_im.total();
+        work.direct_turned[k] += own_turned.total() - (itself ? y[0] * of.turned[k] : 0);
+        if (!kept) return;
+        double* const of_k = work.y.data() + in_runs_[k] * modes;
+        for (std::size_t j = 0; j < row.count; ++j) {
+            const std::size_t other = in_runs_[row.first + j];
+            of_k[other] = y[j];
+            work.y[other * modes + in_runs_[k]] = y[j];
+        }
+    });
     out.direct.resize(modes);
-    for (std::size_t k = 0; k < modes; ++k) out.direct[k] = {work.direct_re[k], work.direct_im[k]};
+    out.turned.resize(modes);
+    for (std::size_t at = 0; at < modes; ++at) {
+        out.direct[in_runs_[at]] = {work.direct_re[at], work.direct_im[at]};
+        out.turned[in_runs_[at]] = work.direct_turned[at];
+    }
 }
 
 void mode_coupling::shear(const excitation& by, std::span<const double> shifts, std::vector<std::complex<double>>& sheared,

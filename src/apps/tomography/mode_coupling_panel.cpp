@@ -190,7 +190,7 @@ void mode_coupling::add_panel(const excitation& by, std::span<const std::complex
     // Deep down, short waves of the lowest branches are less than single precision holds.
     const base::flush_to_zero no_subnormal_numbers;
     thread_local scratch work;
-    work.begin(by, modes);
+    work.begin(by, in_order_);
     // Re before Im, as the rows of nodes.
     const row_order order{terms, static_cast<std::size_t>(by.widest_across)};
     const std::size_t all_rows = order.row(widths);

@@ -209,6 +209,37 @@ TEST(pair_excitation, is_the_real_part_of_what_both_waves_feel) {
     }
 }
 
+/// Modes of no lower degree, wherever they are: here before mode k.
+TEST(pair_excitation, of_higher_degrees_takes_them_in_any_order) {
+    constexpr std::size_t count = 21;
+    std::vector<double> degree, branch;
+    for (std::size_t k = 0; k < count; ++k) {
+        degree.push_back(static_cast<double>(4 + k / 3));
+        branch.push_back(static_cast<double>(k % 3));
+    }
+    std::array<std::vector<double>, 8> arrays{degree, branch};
+    for (unsigned of = 2; of < arrays.size(); ++of) arrays[of] = random_vector(count, 1.0, of);
+    std::array<std::vector<double>, 8> reversed = arrays;
+    for (auto& each : reversed) std::ranges::reverse(each);
+    const auto waves_of = [](const std::array<std::vector<double>, 8>& a) {
+        return travelling_waves{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]};
+    };
+    std::array<std::vector<double>, most_parts> wanted, found;
+    std::array<std::span<double>, most_parts> to_wanted, to_found;
+    for (std::size_t q = 0; q < most_parts; ++q) {
+        wanted[q].assign(count, -7);
+        found[q].assign(count, -7);
+        to_wanted[q] = wanted[q];
+        to_found[q] = found[q];
+    }
+    constexpr std::size_t k = 4;
+    excite_pairs(waves_of(arrays), {false, 4, 2, 5}, k, k, count, to_wanted);
+    excite_higher(waves_of(reversed), {false, 4, 2, 5}, count - 1 - k, 0, count - k, to_found);
+    for (std::size_t q = 0; q < most_parts; ++q) {
+        for (std::size_t j = 0; j < count; ++j) EXPECT_EQ(found[q][count - 1 - j], wanted[q][j]) << q << ", " << j;
+    }
+}
+
 /// The formula as it stands: every ordered pair of modes, the integral over the great circle by the trapezoidal rule, no kernel
 /// tabulated.
 std::vector<double> born_by_plain_loops(const forward_problem& forward, const path& path, std::span<const double> model,

@@ -57,8 +57,8 @@ enum class coupled_pairs {
 class mode_coupling {
   public:
     /// Modes in the order of l, then n. splines: of each parameter. Couplings of m above `widest` are left out: H_a(m) of splines
-    /// as wide as these has fallen to nothing. 4 bytes x columns x modes^2 / 2 are kept. They lie in the order of m, and are read
-    /// once a panel or seismogram.
+    /// as wide as these has fallen to nothing. About 8 bytes x columns x modes^2 / 2 are kept, or less where `widest` leaves out
+    /// pairs: one table for panels and one for seismograms, each in the order in which it is read, once.
     mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
                   std::span<const parameter_weights> parameters, std::span<const radial_functions> splines, coupled_pairs which,
                   std::int64_t widest);
@@ -117,12 +117,29 @@ class mode_coupling {
         std::size_t first = 0, last = 0;           ///< degrees
         std::size_t first_mode = 0, last_mode = 0; ///< their modes
     };
+    /// Modes of a branch whose degrees follow each other.
+    struct run {
+        double n = 0;
+        std::int64_t l = 0; ///< of the first
+        std::size_t first = 0, count = 0;
+    };
+    /// Modes of a run that couple with one of no higher degree, the first of them higher by m. In blocks of 16 m, which zeros
+    /// complete: `before` of them precede the first.
+    struct row_of_run {
+        std::size_t first = 0, count = 0;
+        std::size_t m = 0;
+        std::size_t before = 0;
+        std::size_t blocks = 0;
+    };
     [[nodiscard]] std::size_t size() const { return degree_of_.size(); }
     /// Of a degree, in degrees_; `nowhere` where there is no such mode.
     [[nodiscard]] std::size_t place_of(std::int64_t l) const;
     [[nodiscard]] partners partners_of(const degree& low, std::int64_t m, std::int64_t m_end) const;
     /// K of the modes of two degrees, lower x higher x columns.
     [[nodiscard]] const float* block(std::size_t low, std::size_t high) const;
+    void order_by_runs();
+    /// visit(row, k, other) for what seismograms take of each mode of a lower degree and each run, in that order: `k` among runs.
+    template <class Visit> void for_each_row(const Visit& visit) const;
     [[nodiscard]] pair_reach reach_of(const excitation& by) const;
     /// Adds what pairs of a model drive, without the shear; keeps Y of all pairs, modes x modes, where `kept`.
     void drive_carriers(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, bool kept,
@@ -148,6 +165,10 @@ class mode_coupling {
     base::aligned_vector<float> k_;  // blocks of pairs of degrees by m, then by the lower degree
     std::vector<std::size_t> slice_; // where those of each m begin, and the end
     std::vector<std::size_t> block_; // where a block begins: degrees x degrees, the upper half
+    std::vector<run> runs_;
+    std::vector<std::size_t> in_order_, in_runs_; // modes as they come, and in the order of runs
+    std::vector<double> run_degree_, run_branch_; // their l and n
+    base::aligned_vector<float> rows_;            // K of rows of runs, blocks x columns x 16 each, in the order of for_each_row
 };
 
 } // namespace craton::tomography

@@ -19,9 +19,9 @@ def modes_within(filter_periods_s: Sequence[float], modes: ModeCatalogue | Spher
 
 
 def coupling_bytes(columns: int, modes: Sequence[int]) -> float:
-    """Bytes of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8.
+    """Bytes of mode_coupling's tables at most: for each pair of modes and each spline in depth a float, in two orders.
 
-    columns: splines in depth of all parameters. modes: numbers of modes of each type.
+    Pairs whose degrees are so far apart that wide splines do not couple them have none. columns: splines in depth of all
+    parameters. modes: numbers of modes of each type.
     """
-    tiles = [-(-count // 8) for count in modes]
-    return float(sum(4 * 64 * columns * (count * (count + 1) // 2) for count in tiles))
+    return float(sum(2 * 4 * columns * (count * (count + 1) // 2) for count in modes))

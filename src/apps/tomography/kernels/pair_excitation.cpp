@@ -8,7 +8,7 @@ namespace craton::tomography {
 
 namespace {
 
-/// Of modes first .. last - 1, all before k (sign = -1) or none of them (sign = 1).
+/// Of modes first .. last - 1, none of a higher degree than k (sign = -1) or none of a lower one (sign = 1).
 template <bool across>
 void excite(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first, std::size_t last, double sign,
             const std::array<std::span<double>, most_parts>& parts) {
@@ -73,6 +73,12 @@ void excite_pairs(const travelling_waves& waves, const pair_reach& reach, std::s
     const auto of_range = waves.turning_re.empty() ? excite<false> : excite<true>;
     of_range(waves, reach, k, first, std::min(last, std::max(first, k)), -1, parts);
     of_range(waves, reach, k, std::max(first, k), last, 1, parts);
+}
+
+void excite_higher(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first, std::size_t last,
+                   const std::array<std::span<double>, most_parts>& parts) {
+    const auto of_range = waves.turning_re.empty() ? excite<false> : excite<true>;
+    of_range(waves, reach, k, first, last, 1, parts);
 }
 
 } // namespace craton::tomography

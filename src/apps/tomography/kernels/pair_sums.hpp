@@ -118,67 +118,42 @@ inline void add_shares(const float* of, const shares_of_nodes& shares, std::size
     });
 }
 
-// A template would forget the attributes of its own vector types.
-struct eight_lanes {
-    using doubles [[gnu::vector_size(8 * sizeof(double))]] = double;
-    using floats [[gnu::vector_size(8 * sizeof(float))]] = float;
-};
-struct four_lanes {
-    using doubles [[gnu::vector_size(4 * sizeof(double))]] = double;
-    using floats [[gnu::vector_size(4 * sizeof(float))]] = float;
-};
-struct two_lanes {
-    using doubles [[gnu::vector_size(2 * sizeof(double))]] = double;
-    using floats [[gnu::vector_size(2 * sizeof(float))]] = float;
-};
+/// Degrees whose transforms lie together, and more than a vector may reach beyond what is asked for.
+inline constexpr std::size_t degrees_together = 16;
 
-/// What columns i, i + 1, ... add to sum_i kernel[i] sum_f (weights[2 f] re[f][i] + weights[2 f + 1] im[f][i]), terms `next` apart:
-/// partial sums, which the compiler may not make of one by itself.
-template <class Lanes, std::size_t terms>
-[[gnu::always_inline]] inline void add_felt(const float* kernel, const std::array<double, 2 * terms>& weights, const double* re,
-                                            const double* im, std::size_t next, std::size_t i, typename Lanes::doubles& out) {
-    typename Lanes::doubles sum{};
-    for (std::size_t f = 0; f < terms; ++f) {
-        typename Lanes::doubles even, odd;
-        std::memcpy(&even, re + f * next + i, sizeof(even));
-        std::memcpy(&odd, im + f * next + i, sizeof(odd));
-        sum += weights[2 * f] * even + weights[2 * f + 1] * odd;
+/// y[p] = sum_q weights[q][p] sum_i kernels[16 i + p] waves[(i parts + q) 16 + p] for a vector of p. The sums stay in registers,
+/// which they do not where the compiler makes this a part of another function. In double precision: a small change of the model
+/// must show.
+template <std::size_t parts>
+[[gnu::noinline]] void feel_some(const float* kernels, const double* const* weights, std::size_t p, const double* waves,
+                                 std::size_t columns, double* y) {
+    constexpr std::size_t ahead = 64 * degrees_together; // in time for the next blocks
+    using floats [[gnu::vector_size(simd::doubles_per_vector * sizeof(float))]] = float;
+    simd::doubles sums[parts]{};
+    for (std::size_t i = 0; i < columns; ++i) {
+        const float* const kernel = kernels + i * degrees_together;
+        __builtin_prefetch(kernel + ahead, 0, 2);
+        floats k;
+        std::memcpy(&k, kernel, sizeof(k));
+        const simd::doubles wide = __builtin_convertvector(k, simd::doubles);
+        for (std::size_t q = 0; q < parts; ++q) sums[q] += wide * simd::load_doubles(waves + (i * parts + q) * degrees_together);
     }
-    typename Lanes::floats k;
-    std::memcpy(&k, kernel + i, sizeof(k));
-    out += __builtin_convertvector(k, typename Lanes::doubles) * sum;
+    simd::doubles sum{};
+    for (std::size_t q = 0; q < parts; ++q) sum += sums[q] * simd::load_doubles(weights[q] + p);
+    simd::store_doubles(y + p, sum);
 }
 
-/// Y of one mode with `count` modes of one degree, whose kernels follow each other: y[p] = sum_i kernel_p[i] (what their waves
-/// feel of the model). parts: of the first of them.
-template <std::size_t terms>
-void feel(const float* kernel, std::size_t count, const std::array<const double*, most_parts>& parts, const double* re,
-          const double* im, std::size_t next, std::size_t columns, double* y) {
-    for (std::size_t p = 0; p < count; ++p, kernel += columns) {
-        std::array<double, 2 * terms> weights;
-        for (std::size_t q = 0; q < 2 * terms; ++q) weights[q] = parts[q][p];
-        four_lanes::doubles four{};
-        std::size_t i = 0;
-        if constexpr (simd::doubles_per_vector == 8) {
-            eight_lanes::doubles eight{};
-            for (; i + 8 <= columns; i += 8) add_felt<eight_lanes, terms>(kernel, weights, re, im, next, i, eight);
-            four = four_lanes::doubles{eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]};
-        }
-        for (; i + 4 <= columns; i += 4) add_felt<four_lanes, terms>(kernel, weights, re, im, next, i, four);
-        two_lanes::doubles two{four[0] + four[2], four[1] + four[3]};
-        if (i + 2 <= columns) {
-            add_felt<two_lanes, terms>(kernel, weights, re, im, next, i, two);
-            i += 2;
-        }
-        double one = two[0] + two[1];
-        if (i < columns) {
-            double last = 0;
-            for (std::size_t f = 0; f < terms; ++f) {
-                last += weights[2 * f] * re[f * next + i] + weights[2 * f + 1] * im[f * next + i];
-            }
-            one += static_cast<double>(kernel[i]) * last;
-        }
-        y[p] = one;
+/// Y of a mode with modes of a branch whose degrees follow each other: y[p] = sum_q weights[q][p] sum_i kernels_i[p] waves_qi[p].
+/// In blocks of 16 degrees, the first of them higher than the mode's own by a multiple of 16. kernels: blocks x columns x 16.
+/// waves: Re and Im of each term of the model's transforms, blocks x columns x parts x 16.
+template <std::size_t parts>
+void feel(const float* kernels, std::size_t blocks, const std::array<const double*, most_parts>& weights, const double* waves,
+          std::size_t columns, double* y) {
+    constexpr auto lanes = static_cast<std::size_t>(simd::doubles_per_vector);
+    for (std::size_t p = 0; p < blocks * degrees_together; p += lanes) {
+        const std::size_t block = p / degrees_together * columns * degrees_together;
+        const std::size_t lane = p % degrees_together;
+        feel_some<parts>(kernels + block + lane, weights.data(), p, waves + block * parts + lane, columns, y);
     }
 }
 

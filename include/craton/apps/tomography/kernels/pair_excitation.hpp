@@ -8,7 +8,7 @@ namespace craton::tomography {
 
 /// Modes as waves that travel from source to receiver, complex numbers as their two parts; all spans have one value a mode.
 struct travelling_waves {
-    std::span<const double> degree; ///< l, in rising order
+    std::span<const double> degree; ///< l, in rising order where nothing else is said
     std::span<const double> branch; ///< n
     std::span<const double> source_re, source_im;
     std::span<const double> receiver_re, receiver_im;
@@ -31,5 +31,9 @@ inline constexpr std::size_t most_parts = 8;
 /// stay as they are. 50 flops a pair, 15 for structure in the plane alone.
 void excite_pairs(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first, std::size_t last,
                   const std::array<std::span<double>, most_parts>& parts);
+
+/// The same of modes whose degrees are not below that of mode k, wherever they are: degrees may be in any order.
+void excite_higher(const travelling_waves& waves, const pair_reach& reach, std::size_t k, std::size_t first, std::size_t last,
+                   const std::array<std::span<double>, most_parts>& parts);
 
 } // namespace craton::tomography
