@@ -18,6 +18,10 @@ constexpr std::uint64_t slots = std::uint64_t{1} << 14;
 // A message that takes more of a ring would keep the others out.
 constexpr std::uint64_t most_slots = slots / 4 + 4; // 256 KiB and headers
 
+// How long a writer waits for room: after the reader's last step, and in all for one message.
+constexpr std::chrono::microseconds longest_step{10};
+constexpr std::chrono::microseconds longest_wait{50};
+
 struct slot_header {
     std::uint32_t bytes = 0; // to_the_end: the message did not fit behind here, and begins at the ring's first slot
     std::int32_t source = -1;
@@ -101,16 +105,19 @@ bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
     ring& there = of(target);
     std::uint64_t begin = there.claimed.load(std::memory_order_relaxed);
     std::uint64_t skipped = 0;
+    std::optional<clock::time_point> give_up;
     for (;;) {
         const std::uint64_t behind = slots - begin % slots;
         skipped = behind < needed ? behind : 0;
         const std::uint64_t end = begin + skipped + needed;
-        if (!has_room(there, place, end)) {
-            if (!await_room(there, place, end)) return false;
-            begin = there.claimed.load(std::memory_order_relaxed); // others may have waited too
-        } else if (there.claimed.compare_exchange_weak(begin, end, std::memory_order_acquire, std::memory_order_relaxed)) {
-            break;
+        if (has_room(there, place, end)) {
+            if (there.claimed.compare_exchange_weak(begin, end, std::memory_order_acquire, std::memory_order_relaxed)) break;
+            continue;
         }
+        // One limit for all that it waits: others may take what has become free, and go on doing so.
+        if (!give_up) give_up = clock::now() + longest_wait;
+        if (!await_room(there, place, end, *give_up)) return false;
+        begin = there.claimed.load(std::memory_order_relaxed);
     }
     const std::uint64_t key = keys_[place];
     const std::int32_t source = names_[static_cast<std::size_t>(own_place_)];
@@ -128,17 +135,14 @@ bool inbox::has_room(const ring& there, std::size_t place, std::uint64_t end) no
     return !beyond(end, read);
 }
 
-bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end) noexcept {
-    using clock = std::chrono::steady_clock;
-    constexpr std::chrono::microseconds longest_step{10};
-    constexpr std::chrono::microseconds longest_wait{200};
+bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end, clock::time_point give_up) noexcept {
     std::uint64_t read = there.read.load(std::memory_order_acquire);
     // It has not read since a writer last gave up: it computes, and each message would wait for nothing.
     if (read == stood_at_[place].load(std::memory_order_relaxed)) return false;
-    const auto begun = clock::now();
-    for (auto stepped = begun;;) {
-        if (has_room(there, place, end)) return true;
+    for (auto stepped = clock::now();;) {
         const auto now = clock::now(); // takes as long as is right between two looks at a line that the reader writes
+        if (now > give_up) return false;
+        if (has_room(there, place, end)) return true;
         const std::uint64_t read_now = there.read.load(std::memory_order_acquire);
         if (read_now != read) {
             read = read_now;
@@ -147,7 +151,6 @@ bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end) 
             stood_at_[place].store(read, std::memory_order_relaxed);
             return false;
         }
-        if (now - begun > longest_wait) return false;
     }
 }
 

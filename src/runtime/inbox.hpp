@@ -5,6 +5,7 @@
 #include <craton/runtime/node.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,7 +31,7 @@ class inbox {
     [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
 
     /// Copies the bytes into the ring of a rank within reach; false when there is no room. If the ring is full and its rank is
-    /// reading, this waits some microseconds for room: the message would come later by MPI. Any thread.
+    /// reading, this waits at most 50 microseconds for room: the message would come later by MPI. Any thread.
     [[nodiscard]] bool put(int target, std::span<const std::byte> bytes) noexcept;
     /// Says that something for a rank within reach goes by MPI. Before it does. Any thread.
     void announce(int target) noexcept;
@@ -50,10 +51,11 @@ class inbox {
     [[nodiscard]] bool empty() const noexcept;
 
   private:
+    using clock = std::chrono::steady_clock;
     struct ring;
     [[nodiscard]] ring& of(int rank) const noexcept;
     [[nodiscard]] bool has_room(const ring& there, std::size_t place, std::uint64_t end) noexcept;
-    [[nodiscard]] bool await_room(const ring& there, std::size_t place, std::uint64_t end) noexcept;
+    [[nodiscard]] bool await_room(const ring& there, std::size_t place, std::uint64_t end, clock::time_point give_up) noexcept;
 
     memory_file memory_;
     std::vector<int> place_;                                  // of each rank of the node, -1 elsewhere and for this rank

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -81,7 +82,7 @@ def on_some(comm: MPI.Comm, ranks: int, work: Callable[[int], Result]) -> list[R
     """Collective: the first ranks do a share each; rank 0 gets them all, the other ranks an empty list.
 
     ranks: how many, 1 to the size of comm. work(rank) returns the share of a rank, picklable. If one fails all ranks raise: its own
-    rank the exception, the others UserError where it is one, else RuntimeError.
+    rank the exception, the others UserError or MemoryError where it is one, else RuntimeError with the traceback of that rank.
     """
     share, failure = None, None
     if comm.rank < ranks:
@@ -91,15 +92,27 @@ def on_some(comm: MPI.Comm, ranks: int, work: Callable[[int], Result]) -> list[R
             failure = problem
     if comm.size > 1:
         _wait_for_all(comm)
-    complaint = None if failure is None else (comm.rank, str(failure), isinstance(failure, UserError))
+    complaint = None if failure is None else _for_others(failure, comm.rank)
     found = comm.gather((share, complaint)) or []
     first = comm.bcast(next((why for _, why in found if why is not None), None), root=0)
     if failure is not None:
         raise failure
     if first is not None:
-        rank, text, by_user = first
-        raise UserError(text) if by_user else RuntimeError(f"rank {rank} failed: {text}")
+        kind, text = first
+        raise kind(text)
     return [cast(Result, each) for each, _ in found[:ranks]]
+
+
+def _for_others(failure: Exception, rank: int) -> tuple[type[Exception], str]:
+    """What ranks raise of a failure of one of them: an exception that can be pickled, and its text."""
+    if isinstance(failure, UserError):
+        return UserError, str(failure)
+    if isinstance(failure, MemoryError):
+        return MemoryError, str(failure)
+    return (
+        RuntimeError,
+        f"rank {rank} failed: {type(failure).__name__}: {failure}\n{''.join(traceback.format_exception(failure))}",
+    )
 
 
 def _wait_for_all(comm: Communicator) -> None:

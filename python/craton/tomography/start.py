@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from craton.tomography.config.load import Config
     from craton.tomography.report.page import Share
 
-MOST_DRAWING = 4
-"""Ranks that draw a report; more would wait for the two longest sections."""
+MOST_DRAWING = 2
+"""Ranks that draw a report. Each reads the data and models of the run; more would wait for the two longest sections."""
 RESOLVED_DEPTHS_KM = (300.0, 2000.0)
 
 
@@ -120,7 +120,7 @@ def _go(
             context.say(f"{awaited}\nto go on when they are there: craton tomography resume {folder.path}")
             return inversion.record
         if report:
-            draw(comm, folder)
+            draw(comm, world, folder)
             context.say(f"report: {folder.report}")
         inversion.files.close()
     return record
@@ -135,9 +135,11 @@ def one_order_of_sums(config: Config) -> AbstractContextManager[object]:
     return threadpool_limits(1, "blas")  # type: ignore[no-any-return]
 
 
-def draw(comm: MPI.Comm, folder: RunFolder) -> None:
-    """Collective: writes report.html, drawn by the few ranks that load matplotlib for it: that takes memory and a second each."""
-    drawing = min(comm.size, MOST_DRAWING)
+def draw(comm: MPI.Comm, world: craton.World, folder: RunFolder) -> None:
+    """Collective: writes report.html, drawn by two ranks of a node: only they load matplotlib, which takes memory and a second."""
+    drawing = on_root(
+        comm, lambda: sum(1 for rank in range(min(comm.size, MOST_DRAWING)) if world.shares_memory_with(rank))
+    )
 
     def share(rank: int) -> Share:
         from craton.tomography.report import page

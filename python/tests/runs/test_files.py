@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -285,13 +286,24 @@ def test_the_first_ranks_do_a_share_each():
     assert on_some(comm, 2, lambda rank: 10 * rank) == [] and comm.given == (10, None) and comm.looks == 3
     assert on_some(comm, 1, lambda rank: pytest.fail("rank 1 has no share")) == [] and comm.given == (None, None)
     with pytest.raises(UserError, match="^bad file$"):
-        on_some(SecondOfTwo((0, "bad file", True)), 2, lambda rank: rank)
+        on_some(SecondOfTwo((UserError, "bad file")), 2, lambda rank: rank)
     with pytest.raises(RuntimeError, match="^rank 0 failed: a bug$"):
-        on_some(SecondOfTwo((0, "a bug", False)), 1, lambda rank: rank)
-    comm = SecondOfTwo((1, "no such place", True))
+        on_some(SecondOfTwo((RuntimeError, "rank 0 failed: a bug")), 1, lambda rank: rank)
+    comm = SecondOfTwo((UserError, "no such place"))
     with pytest.raises(UserError, match="^no such place$") as raised:
         on_some(comm, 2, lambda rank: refuse("no such place"))
-    assert comm.given == (None, (1, "no such place", True)) and raised.traceback[-1].name == "refuse"
+    assert comm.given == (None, (UserError, "no such place")) and raised.traceback[-1].name == "refuse"
+    with pytest.raises(MemoryError):
+        on_some(comm, 2, lambda rank: exhaust())
+    assert comm.given == (None, (MemoryError, "8 TB"))
+    with pytest.raises(KeyError):
+        on_some(comm, 2, lambda rank: {}["place"])
+    _, (kind, text) = comm.given
+    assert kind is RuntimeError and re.match(r"rank 1 failed: KeyError: 'place'\nTraceback(.|\n)*test_files.py", text)
+
+
+def exhaust():
+    raise MemoryError("8 TB")
 
 
 def refuse(text):

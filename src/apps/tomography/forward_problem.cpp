@@ -32,6 +32,8 @@ struct forward_problem::scratch {
     // Of coupled modes.
     std::vector<std::complex<double>> path_waves;  // H_a(m), knots x (widest + 1)
     std::vector<std::complex<double>> model_waves; // (widest + 1) x columns
+    std::vector<std::complex<double>> some_waves;  // the same of parameters of the same splines
+    std::vector<double> at_knots;                  // the model there, knots x columns
     std::vector<std::complex<double>> sheared;     // modes x columns
     mode_coupling::amplitudes coupled;
     std::vector<double> cosine, sine, times;
@@ -253,30 +255,40 @@ void forward_problem::add_beside(const path& path, scratch& work, std::span<doub
     for (std::size_t j = 0; j < g.size(); ++j) g[j] += work.more[j];
 }
 
+lateral_splines::path_stretch forward_problem::stretch_of(const path& path) const {
+    return {path.arc(), path.begin_rad(), path.end_rad(), family_of(path).bend()};
+}
+
 void forward_problem::transform_path(const path& path, std::int64_t parameter, scratch& work) const {
     const std::int64_t widest = family_of(path).coupling()->widest();
     const std::vector<std::int32_t>& knots = path.lateral(parameter).knot;
     work.path_waves.resize(knots.size() * terms() * static_cast<std::size_t>(widest + 1));
-    basis_->lateral(parameter).path_transform(path.arc(), path.begin_rad(), path.end_rad(), knots, widest, terms(),
-                                              family_of(path).bend(), work.path_waves);
+    basis_->lateral(parameter).path_transform(stretch_of(path), knots, widest, terms(), work.path_waves);
 }
 
 void forward_problem::transform_model(const path& path, std::span<const double> model, scratch& work) const {
     const std::size_t columns = columns_of(*basis_);
+    const std::int64_t widest = family_of(path).coupling()->widest();
     // All terms, one after the other.
-    const std::size_t widths = terms() * (static_cast<std::size_t>(family_of(path).coupling()->widest()) + 1);
+    const std::size_t widths = terms() * static_cast<std::size_t>(widest + 1);
     work.model_waves.assign(widths * columns, 0.0);
-    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
-        if (p == 0 || !basis_->same_splines()) transform_path(path, p, work);
-        const auto radial = static_cast<std::size_t>(basis_->n_radial(p));
-        const std::vector<std::int32_t>& knots = path.lateral(p).knot;
-        for (std::size_t at = 0; at < knots.size(); ++at) {
-            const double* const knot = model.data() + profile_at(*basis_, p, knots[at]);
-            for (std::size_t m = 0; m < widths; ++m) {
-                const std::complex<double> h = work.path_waves[at * widths + m];
-                std::complex<double>* const out = work.model_waves.data() + m * columns + basis_->first_column(p);
-                for (std::size_t i = 0; i < radial; ++i) out[i] += h * knot[i];
+    // Parameters of the same splines are transformed together.
+    const std::int64_t together = basis_->same_splines() ? basis_->parameters() : 1;
+    for (std::int64_t first = 0; first < basis_->parameters(); first += together) {
+        const std::vector<std::int32_t>& knots = path.lateral(first).knot;
+        work.at_knots.clear();
+        for (const std::int32_t knot : knots) {
+            for (std::int64_t p = first; p < first + together; ++p) {
+                const auto profile = model.subspan(profile_at(*basis_, p, knot), static_cast<std::size_t>(basis_->n_radial(p)));
+                work.at_knots.insert(work.at_knots.end(), profile.begin(), profile.end());
             }
+        }
+        const std::size_t some = knots.empty() ? 0 : work.at_knots.size() / knots.size();
+        work.some_waves.assign(widths * some, 0.0);
+        basis_->lateral(first).model_transform(stretch_of(path), knots, widest, terms(), work.at_knots, some, work.some_waves);
+        const auto column = static_cast<std::size_t>(basis_->first_column(first));
+        for (std::size_t m = 0; m < widths; ++m) {
+            std::copy_n(work.some_waves.data() + m * some, some, work.model_waves.data() + m * columns + column);
         }
     }
 }
@@ -437,8 +449,10 @@ void forward_problem::panel(const path& path, std::span<const double> model, std
         work.times[j] = path.request().t_first_s + static_cast<double>(j) * path.request().sample_interval_s;
     }
     if (basis_->parameters() == 1) {
+        if (kind_ != theory::path_average) transform_path(path, 0, work);
         panel_of(path, 0, {0, basis_->columns()}, work, panel);
     } else if (basis_->same_splines()) {
+        if (kind_ != theory::path_average) transform_path(path, 0, work);
         work.by_knot.resize(panel.size());
         panel_of(path, 0, {0, basis_->columns()}, work, work.by_knot);
         sort_by_parameter(work.by_knot, g.size(), path.lateral().knot.size(), static_cast<std::size_t>(basis_->parameters()),

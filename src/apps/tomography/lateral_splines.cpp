@@ -4,6 +4,7 @@
 #include <craton/apps/tomography/kernels/splines.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/linalg/blas.hpp>
 
 #include <fmt/format.h>
 
@@ -220,19 +221,15 @@ std::array<double, 2> lateral_splines::across(std::int32_t knot, const unit_vect
     return {slope * turn / spacing_rad_, curvature * turn * turn / (spacing_rad_ * spacing_rad_) + slope * bend / spacing_rad_};
 }
 
-void lateral_splines::path_transform(const great_circle_arc& along, double begin_rad, double end_rad,
-                                     std::span<const std::int32_t> knots, std::int64_t widest, std::size_t terms, double bend,
-                                     std::span<std::complex<double>> h) const {
-    const std::size_t widths = static_cast<std::size_t>(widest) + 1;
-    CRATON_ASSERT(h.size() == knots.size() * terms * widths && (terms == 1 || terms == terms_across));
-    std::fill(h.begin(), h.end(), 0.0);
-    std::vector<std::complex<double>> waves(widths);
-    const double delta = along.length_rad();
-    const unit_vector left = along.left();
-    const auto visit_known = [&](const unit_vector& point, const auto& visit) {
+template <class Visit>
+void lateral_splines::visit_felt(const path_stretch& path, std::span<const std::int32_t> knots, std::size_t terms, double panel_rad,
+                                 Visit visit) const {
+    const double delta = path.along.length_rad();
+    const unit_vector left = path.along.left();
+    const auto visit_known = [&](const unit_vector& point, const auto& visit_knot) {
         visit_neighbours(point, [&](std::int32_t knot, double value) {
             const auto found = std::lower_bound(knots.begin(), knots.end(), knot);
-            if (found != knots.end() && *found == knot) visit(static_cast<std::size_t>(found - knots.begin()), value);
+            if (found != knots.end() && *found == knot) visit_knot(static_cast<std::size_t>(found - knots.begin()), value);
         });
     };
     // Of one point, the terms of the knots that are near it.
@@ -251,7 +248,7 @@ void lateral_splines::path_transform(const great_circle_arc& along, double begin
             const auto [slope, curvature] = across(knots[at], point, left);
             felt[at][1] = 0.5 * spread * curvature;
             felt[at][2] = lean * slope;
-            felt[at][3] = bend * curvature;
+            felt[at][3] = path.bend * curvature;
             all += felt[at][0];
         }
         if (all == 0) return;
@@ -272,37 +269,101 @@ void lateral_splines::path_transform(const great_circle_arc& along, double begin
             for (const auto& [at, value] : aside) of(at)[3] += scale * value;
         }
     };
-    // A wave turns by at most 2 within a panel: four points are then good to 1e-6.
-    const double panel = std::min(0.5 * spacing_rad_, 2 / static_cast<double>(widths));
-    visit_points(begin_rad, end_rad, panel, [&](double angle, double weight) {
-        // exp(i m angle) from four values before it, which the processor turns side by side.
-        constexpr std::size_t apart = 4;
-        const std::complex<double> turn = std::polar(1.0, apart * angle);
-        for (std::size_t m = 0; m < widths; ++m) {
-            if (m < apart) {
-                waves[m] = std::polar(weight / (2 * std::numbers::pi), static_cast<double>(m) * angle);
-                continue;
-            }
-            const double re = waves[m - apart].real();
-            const double im = waves[m - apart].imag();
-            waves[m] = {re * turn.real() - im * turn.imag(), re * turn.imag() + im * turn.real()};
-        }
-        const unit_vector point = along.at(angle);
+    visit_points(path.begin_rad, path.end_rad, panel_rad, [&](double angle, double weight) {
+        const unit_vector point = path.along.at(angle);
         near.clear();
         visit_known(point, [&](std::size_t at, double value) {
             near.push_back(at);
             felt[at] = {value, 0, 0, 0};
         });
         if (terms > 1) add_across(point, angle);
+        visit(angle, weight, near, felt);
+        for (const std::size_t at : near) felt[at] = {};
+    });
+}
+
+namespace {
+
+/// weight / 2 pi exp(i m angle) for m = 0, 1, ...
+void waves_at(double angle, double weight, std::span<std::complex<double>> waves) {
+    // From four values before it, which the processor turns side by side.
+    constexpr std::size_t apart = 4;
+    const std::complex<double> turn = std::polar(1.0, apart * angle);
+    for (std::size_t m = 0; m < waves.size(); ++m) {
+        if (m < apart) {
+            waves[m] = std::polar(weight / (2 * std::numbers::pi), static_cast<double>(m) * angle);
+            continue;
+        }
+        const double re = waves[m - apart].real();
+        const double im = waves[m - apart].imag();
+        waves[m] = {re * turn.real() - im * turn.imag(), re * turn.imag() + im * turn.real()};
+    }
+}
+
+} // namespace
+
+double lateral_splines::panel_for(std::size_t widths) const {
+    // A wave turns by at most 2 within a panel: four points are then good to 1e-6.
+    return std::min(0.5 * spacing_rad_, 2 / static_cast<double>(widths));
+}
+
+void lateral_splines::path_transform(const path_stretch& path, std::span<const std::int32_t> knots, std::int64_t widest,
+                                     std::size_t terms, std::span<std::complex<double>> h) const {
+    const std::size_t widths = static_cast<std::size_t>(widest) + 1;
+    CRATON_ASSERT(h.size() == knots.size() * terms * widths && (terms == 1 || terms == terms_across));
+    std::fill(h.begin(), h.end(), 0.0);
+    std::vector<std::complex<double>> waves(widths);
+    visit_felt(path, knots, terms, panel_for(widths), [&](double angle, double weight, const auto& near, const auto& felt) {
+        waves_at(angle, weight, waves);
         for (const std::size_t at : near) {
             for (std::size_t f = 0; f < terms; ++f) {
                 std::complex<double>* const out = h.data() + (at * terms + f) * widths;
                 const double scale = felt[at][f];
                 for (std::size_t m = 0; m < widths; ++m) out[m] += scale * waves[m];
             }
-            felt[at] = {};
         }
     });
+}
+
+void lateral_splines::model_transform(const path_stretch& path, std::span<const std::int32_t> knots, std::int64_t widest,
+                                      std::size_t terms, std::span<const double> coefficients, std::size_t columns,
+                                      std::span<std::complex<double>> out) const {
+    const std::size_t widths = static_cast<std::size_t>(widest) + 1;
+    CRATON_ASSERT(coefficients.size() == knots.size() * columns && out.size() == terms * widths * columns);
+    CRATON_ASSERT(terms == 1 || terms == terms_across);
+    constexpr std::size_t points_together = 64;
+    const std::size_t rows = terms * columns;
+    std::vector<double> values(rows * points_together);
+    std::vector<std::complex<double>> waves(points_together * widths);
+    std::vector<std::complex<double>> sums(rows * widths);
+    std::size_t points = 0;
+    const auto add_points = [&] {
+        linalg::multiply_add(static_cast<std::int64_t>(rows), static_cast<std::int64_t>(2 * widths),
+                             static_cast<std::int64_t>(points), values.data(), static_cast<std::int64_t>(points_together),
+                             reinterpret_cast<const double*>(waves.data()), static_cast<std::int64_t>(2 * widths),
+                             reinterpret_cast<double*>(sums.data()), static_cast<std::int64_t>(2 * widths));
+        std::ranges::fill(values, 0.0);
+        points = 0;
+    };
+    visit_felt(path, knots, terms, panel_for(widths), [&](double angle, double weight, const auto& near, const auto& felt) {
+        waves_at(angle, weight, std::span(waves).subspan(points * widths, widths));
+        for (const std::size_t at : near) {
+            const double* const knot = coefficients.data() + at * columns;
+            for (std::size_t f = 0; f < terms; ++f) {
+                double* value = values.data() + f * columns * points_together + points;
+                for (std::size_t i = 0; i < columns; ++i, value += points_together) *value += felt[at][f] * knot[i];
+            }
+        }
+        if (++points == points_together) add_points();
+    });
+    if (points > 0) add_points();
+    for (std::size_t f = 0; f < terms; ++f) {
+        for (std::size_t m = 0; m < widths; ++m) {
+            for (std::size_t i = 0; i < columns; ++i) {
+                out[(f * widths + m) * columns + i] = sums[(f * columns + i) * widths + m];
+            }
+        }
+    }
 }
 
 } // namespace craton::tomography

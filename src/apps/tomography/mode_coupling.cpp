@@ -105,18 +105,15 @@ mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const st
     constexpr std::size_t read_beyond = degrees_together; // whole vectors are read
     k_.assign(end + read_beyond, 0.0F);
     order_by_runs();
-    // Of each mode and run, where their row begins, and the row.
-    struct placed_row {
-        std::size_t begin = 0;
-        row_of_run row;
-    };
-    std::vector<placed_row> placed(modes * runs_.size());
+    // Of each mode, run and 16 m, where the row begins.
+    const std::size_t blocks = static_cast<std::size_t>(widest_) / degrees_together + 1;
+    std::vector<std::size_t> begin(modes * runs_.size() * blocks, nowhere);
     std::size_t rows_end = 0;
     for_each_row([&](const row_of_run& row, std::size_t k, std::size_t other) {
-        placed[k * runs_.size() + other] = {rows_end, row};
-        rows_end += row.blocks * columns * degrees_together;
+        begin[(k * runs_.size() + other) * blocks + row.block()] = rows_end;
+        rows_end += columns * degrees_together;
     });
-    rows_.assign(rows_end + read_beyond, 0.0F);
+    rows_.assign(rows_end, 0.0F);
     std::vector<std::size_t> place(modes);
     std::vector<std::size_t> run_of(modes);
     for (std::size_t r = 0; r < runs_.size(); ++r) {
@@ -141,15 +138,16 @@ mode_coupling::mode_coupling(std::span<const std::int64_t> l, std::span<const st
                     float* out = k_.data() + block_[low * degrees_.size() + high] + column;
                     for (std::size_t k = 0; k < of_rows.count; ++k) {
                         const double* const row = rows.data() + k * width + (to.first - of_rows.first);
-                        const placed_row* const of_runs = placed.data() + place[of_rows.first + k] * runs_.size();
+                        const std::size_t* const of_runs = begin.data() + place[of_rows.first + k] * runs_.size() * blocks;
+                        const auto m = static_cast<std::size_t>(to.l - of_rows.l);
                         for (std::size_t j = 0; j < to.count; ++j, out += columns) {
                             *out = static_cast<float>(row[j]);
-                            const placed_row& there = of_runs[run_of[to.first + j]];
-                            const std::size_t at = place[to.first + j] - there.row.first; // unsigned numbers wrap
-                            if (at >= there.row.count) continue;
-                            const std::size_t padded = there.row.before + at;
-                            rows_[there.begin + (padded / degrees_together * columns + column) * degrees_together +
-                                  padded % degrees_together] = *out;
+                            const std::size_t other = run_of[to.first + j];
+                            // Of two modes of one degree that of the first run has the row.
+                            if (m == 0 && other < run_of[of_rows.first + k]) continue;
+                            const std::size_t there = of_runs[other * blocks + m / degrees_together];
+                            if (there == nowhere) continue; // they do not couple
+                            rows_[there + column * degrees_together + m % degrees_together] = *out;
                         }
                     }
                 }
@@ -200,20 +198,23 @@ template <class Visit> void mode_coupling::for_each_row(const Visit& visit) cons
             const run& to = runs_[other];
             if (which_ == coupled_pairs::across_branches && to.n == runs_[own].n) continue;
             const std::int64_t nearest = other < own ? 1 : 0; // of one degree, each pair is there once
-            for (std::size_t at = 0; at < runs_[own].count; ++at) {
-                const std::int64_t l = runs_[own].l + static_cast<std::int64_t>(at);
-                const std::int64_t first = std::max(l + nearest, to.l);
-                const std::int64_t end = std::min(l + widest_ + 1, to.l + static_cast<std::int64_t>(to.count));
-                if (first >= end) continue;
-                const auto m = static_cast<std::size_t>(first - l);
-                row_of_run row{to.first + static_cast<std::size_t>(first - to.l), static_cast<std::size_t>(end - first), m,
-                               m % degrees_together, 0};
-                row.blocks = (row.before + row.count + degrees_together - 1) / degrees_together;
-                visit(row, runs_[own].first + at, other);
+            for (std::int64_t block = 0; block <= widest_; block += static_cast<std::int64_t>(degrees_together)) {
+                const std::int64_t last_of_block = std::min(widest_, block + static_cast<std::int64_t>(degrees_together) - 1);
+                for (std::size_t at = 0; at < runs_[own].count; ++at) {
+                    const std::int64_t from = to.l - runs_[own].l - static_cast<std::int64_t>(at); // m of its first
+                    const std::int64_t first = std::max({nearest, from, block});
+                    const std::int64_t last = std::min(last_of_block, from + static_cast<std::int64_t>(to.count) - 1);
+                    if (first > last) continue;
+                    const row_of_run row{to.first + static_cast<std::size_t>(first - from),
+                                         static_cast<std::size_t>(last - first + 1), static_cast<std::size_t>(first)};
+                    visit(row, runs_[own].first + at, other);
+                }
             }
         }
     }
 }
+
+std::size_t mode_coupling::row_of_run::block() const { return m / degrees_together; }
 
 pair_reach mode_coupling::reach_of(const excitation& by) const {
     return {which_ == coupled_pairs::all, static_cast<double>(widest_), static_cast<double>(by.widest_across), by.fading_degree};
@@ -235,7 +236,7 @@ void mode_coupling::drive_carriers(const excitation& by, std::span<const std::co
     const std::size_t near_size = columns * most_parts * degrees_together; // of a block
     const std::size_t far_size = columns * 2 * degrees_together;
     if (kept) work.y.assign(modes * modes, 0.0);
-    work.row.resize(widths + 2 * degrees_together);
+    work.row.resize(degrees_together);
     for (std::vector<double>* each : {&work.direct_re, &work.direct_im, &work.direct_turned}) each->assign(modes, 0.0);
     const travelling_waves waves = work.waves_of(run_degree_, run_branch_);
     const pair_reach reach = reach_of(by);
@@ -246,21 +247,17 @@ void mode_coupling::drive_carriers(const excitation& by, std::span<const std::co
         const std::size_t last = row.first + row.count;
         excite_higher(waves, reach, k, row.first, last, parts);
         respond(of_modes, k, row.first, last, by.t_last_s, of);
-        double* const row_y = work.row.data();
-        const double* const y = row_y + row.before;
-        const std::size_t from = row.m / degrees_together; // in blocks of m
-        const auto feel_blocks = [&](const auto& feel_them, const double* waves_there, std::size_t before, std::size_t blocks) {
-            const std::size_t skipped = before * degrees_together;
-            std::array<const double*, most_parts> weights;
-            for (std::size_t q = 0; q < most_parts; ++q) weights[q] = parts[q].data() + row.first + skipped - row.before;
-            feel_them(kernels + skipped * columns, blocks, weights, waves_there, columns, row_y + skipped);
-        };
-        const std::size_t near = std::min(row.blocks, near_blocks - std::min(near_blocks, from));
-        if (near > 0) feel_blocks(feel<most_parts>, work.near_waves.data() + from * near_size, 0, near);
-        if (near < row.blocks) {
-            feel_blocks(feel<2>, work.far_waves.data() + (from + near - near_blocks) * far_size, near, row.blocks - near);
+        const std::size_t before = row.m % degrees_together;
+        const double* const y = work.row.data() + before;
+        std::array<const double*, most_parts> weights;
+        for (std::size_t q = 0; q < most_parts; ++q) weights[q] = parts[q].data() + row.first - before;
+        if (row.block() < near_blocks) {
+            feel<most_parts>(kernels, weights, work.near_waves.data() + row.block() * near_size, columns, work.row.data());
+        } else {
+            const std::size_t far = row.block() - near_blocks;
+            feel<2>(kernels, weights, work.far_waves.data() + far * far_size, columns, work.row.data());
         }
-        kernels += row.blocks * columns * degrees_together;
+        kernels += columns * degrees_together;
         simd::lane_sum own_re, own_im, own_turned;
         simd::for_doubles(row.first, last, [&]<class V>(std::size_t j) {
             const auto load = [j](const auto& values) { return simd::load<V>(values.data() + j); };

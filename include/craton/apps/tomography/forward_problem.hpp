@@ -159,9 +159,10 @@ class forward_problem {
     void sensitivity(const path& path, std::span<const double> model, std::span<double> g, scratch& work) const;
     /// More than 1 where structure across the path counts.
     [[nodiscard]] std::size_t terms() const { return sees_across_the_path(kind_) ? lateral_splines::terms_across : 1; }
-    /// H_a(m) of the path's knots of one parameter, and sum_a H_a(m) m_{a,i}, of each term. The latter leaves those of the last
-    /// parameter that has splines of its own.
+    [[nodiscard]] lateral_splines::path_stretch stretch_of(const path& path) const;
+    /// H_a(m) of the path's knots of one parameter, of each term.
     void transform_path(const path& path, std::int64_t parameter, scratch& work) const;
+    /// sum_a H_a(m) m_{a,i}, of each term.
     void transform_model(const path& path, std::span<const double> model, scratch& work) const;
     [[nodiscard]] mode_coupling::excitation excitation_of(const path& path, const scratch& work) const;
     /// g += what the coupled amplitudes sound like.

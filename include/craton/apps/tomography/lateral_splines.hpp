@@ -41,16 +41,31 @@ class lateral_splines {
     /// sin(Delta) dS_a/dy; and bend d2S_a/dy2 - (g^2 / 8) d4S_a/dy4. The fourth derivative is a difference over spacings; further
     /// aside fewer of the path's knots are at hand, which is made up for by what all of them together amount to there.
     static constexpr std::size_t terms_across = 4;
-    /// (1 / 2 pi) int f exp(i m phi) dphi between two angles along the great circle, for m = 0 .. widest, of the knots given
-    /// (ascending), f the first or all four of these terms. h: knots x terms x (widest + 1).
-    void path_transform(const great_circle_arc& along, double begin_rad, double end_rad, std::span<const std::int32_t> knots,
-                        std::int64_t widest, std::size_t terms, double bend, std::span<std::complex<double>> h) const;
+    /// A part of a great circle between two angles from the arc's start, and the bend above.
+    struct path_stretch {
+        const great_circle_arc& along;
+        double begin_rad, end_rad;
+        double bend;
+    };
+    /// (1 / 2 pi) int f exp(i m phi) dphi along a stretch, for m = 0 .. widest, of the knots given (ascending), f the first or all
+    /// four of these terms. h: knots x terms x (widest + 1).
+    void path_transform(const path_stretch& path, std::span<const std::int32_t> knots, std::int64_t widest, std::size_t terms,
+                        std::span<std::complex<double>> h) const;
+    /// The same of sums of splines, coefficients: knots x columns. out: terms x (widest + 1) x columns; what it had is lost. Faster
+    /// than a product with path_transform's h.
+    void model_transform(const path_stretch& path, std::span<const std::int32_t> knots, std::int64_t widest, std::size_t terms,
+                         std::span<const double> coefficients, std::size_t columns, std::span<std::complex<double>> out) const;
 
   private:
     [[nodiscard]] std::array<double, 2> across(std::int32_t knot, const unit_vector& point, const unit_vector& direction) const;
     template <class Visit> void visit_neighbours(const unit_vector& point, Visit visit) const;
     /// visit(angle, weight) at four Gauss points in each panel, which is at most so long.
     template <class Visit> void visit_points(double begin_rad, double end_rad, double panel_rad, Visit visit) const;
+    /// visit(angle, weight, near, felt): knots near a point, as places in `knots`, and of each its terms.
+    template <class Visit>
+    void visit_felt(const path_stretch& path, std::span<const std::int32_t> knots, std::size_t terms, double panel_rad,
+                    Visit visit) const;
+    [[nodiscard]] double panel_for(std::size_t widths) const;
     [[nodiscard]] std::int64_t cell_of(double coordinate) const;
     void sort_into_cells();
 

@@ -123,13 +123,12 @@ class mode_coupling {
         std::int64_t l = 0; ///< of the first
         std::size_t first = 0, count = 0;
     };
-    /// Modes of a run that couple with one of no higher degree, the first of them higher by m. In blocks of 16 m, which zeros
-    /// complete: `before` of them precede the first.
+    /// Modes of a run that couple with one of no higher degree, the first of them higher by m; a row has 16 m from a multiple of
+    /// 16 on.
     struct row_of_run {
         std::size_t first = 0, count = 0;
         std::size_t m = 0;
-        std::size_t before = 0;
-        std::size_t blocks = 0;
+        [[nodiscard]] std::size_t block() const;
     };
     [[nodiscard]] std::size_t size() const { return degree_of_.size(); }
     /// Of a degree, in degrees_; `nowhere` where there is no such mode.
@@ -138,7 +137,8 @@ class mode_coupling {
     /// K of the modes of two degrees, lower x higher x columns.
     [[nodiscard]] const float* block(std::size_t low, std::size_t high) const;
     void order_by_runs();
-    /// visit(row, k, other) for what seismograms take of each mode of a lower degree and each run, in that order: `k` among runs.
+    /// visit(row, k, other) for each run, each other run, each 16 m and each mode k of the first run, in that order: what
+    /// seismograms have of the model for those m stays in the first-level cache. `k` among runs.
     template <class Visit> void for_each_row(const Visit& visit) const;
     [[nodiscard]] pair_reach reach_of(const excitation& by) const;
     /// Adds what pairs of a model drive, without the shear; keeps Y of all pairs, modes x modes, where `kept`.
@@ -168,7 +168,7 @@ class mode_coupling {
     std::vector<run> runs_;
     std::vector<std::size_t> in_order_, in_runs_; // modes as they come, and in the order of runs
     std::vector<double> run_degree_, run_branch_; // their l and n
-    base::aligned_vector<float> rows_;            // K of rows of runs, blocks x columns x 16 each, in the order of for_each_row
+    base::aligned_vector<float> rows_;            // K of rows of runs, columns x 16 each, in the order of for_each_row
 };
 
 } // namespace craton::tomography

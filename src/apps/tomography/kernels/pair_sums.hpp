@@ -143,17 +143,15 @@ template <std::size_t parts>
     simd::store_doubles(y + p, sum);
 }
 
-/// Y of a mode with modes of a branch whose degrees follow each other: y[p] = sum_q weights[q][p] sum_i kernels_i[p] waves_qi[p].
-/// In blocks of 16 degrees, the first of them higher than the mode's own by a multiple of 16. kernels: blocks x columns x 16.
-/// waves: Re and Im of each term of the model's transforms, blocks x columns x parts x 16.
+/// Y of a mode with modes of a branch whose degrees follow each other, from one that is higher than its own by a multiple of 16:
+/// y[p] = sum_q weights[q][p] sum_i kernels[i][p] waves[i][q][p]. kernels: columns x 16. waves: Re and Im of each term of the
+/// model's transforms, columns x parts x 16.
 template <std::size_t parts>
-void feel(const float* kernels, std::size_t blocks, const std::array<const double*, most_parts>& weights, const double* waves,
-          std::size_t columns, double* y) {
+void feel(const float* kernels, const std::array<const double*, most_parts>& weights, const double* waves, std::size_t columns,
+          double* y) {
     constexpr auto lanes = static_cast<std::size_t>(simd::doubles_per_vector);
-    for (std::size_t p = 0; p < blocks * degrees_together; p += lanes) {
-        const std::size_t block = p / degrees_together * columns * degrees_together;
-        const std::size_t lane = p % degrees_together;
-        feel_some<parts>(kernels + block + lane, weights.data(), p, waves + block * parts + lane, columns, y);
+    for (std::size_t p = 0; p < degrees_together; p += lanes) {
+        feel_some<parts>(kernels + p, weights.data(), p, waves + p, columns, y);
     }
 }
 
