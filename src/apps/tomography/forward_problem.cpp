@@ -36,6 +36,7 @@ struct forward_problem::scratch {
     std::vector<double> at_knots;                  // the model there, knots x columns
     std::vector<std::complex<double>> sheared;     // modes x columns
     mode_coupling::amplitudes coupled;
+    std::vector<double> amplitude, imaginary; // of carriers
     std::vector<double> cosine, sine, times;
     std::vector<float> by_knot; // a panel in the order of knots, parameters and radial splines
 
@@ -316,19 +317,18 @@ mode_coupling::excitation forward_problem::excitation_of(const path& path, const
     return out;
 }
 
-void forward_problem::sum_carriers(const path& path, const scratch& work, std::span<double> g) const {
-    const std::vector<double>& decay = family_of(path).decay_per_s();
-    std::vector<double> cosine(g.size());
-    std::vector<double> sine(g.size());
-    const path_request& window = path.request();
-    for (std::size_t k = 0; k < work.omega.size(); ++k) {
-        mode_wave(work.omega[k], decay[k], window.t_first_s, window.sample_interval_s, cosine, sine);
-        const std::complex<double> direct = work.coupled.direct[k];
-        for (std::size_t j = 0; j < g.size(); ++j) {
-            const double t = window.t_first_s + static_cast<double>(j) * window.sample_interval_s;
-            g[j] += direct.real() * cosine[j] - (direct.imag() + t * work.coupled.turned[k]) * sine[j];
-        }
+void forward_problem::sum_carriers(const path& path, std::span<const double> uncoupled, scratch& work, std::span<double> g) const {
+    const std::size_t modes = work.omega.size();
+    work.amplitude.assign(uncoupled.begin(), uncoupled.end());
+    work.amplitude.resize(modes);
+    work.imaginary.resize(modes);
+    for (std::size_t k = 0; k < modes; ++k) {
+        work.amplitude[k] += work.coupled.direct[k].real();
+        work.imaginary[k] = work.coupled.direct[k].imag();
     }
+    const path_request& window = path.request();
+    carrier_sum({work.omega, family_of(path).decay_per_s(), work.amplitude, window.t_first_s, window.sample_interval_s},
+                work.imaginary, work.coupled.turned, g);
 }
 
 void forward_problem::sensitivity(const path& path, std::span<const double> model, std::span<double> g, scratch& work) const {
@@ -357,12 +357,11 @@ void forward_problem::sensitivity(const path& path, std::span<const double> mode
         add_sensitivity_beside();
         return;
     }
-    mode_sum(work.modes(path, family), g);
     transform_model(path, model, work);
     const bool shifted = shifts_frequencies(kind_);
     family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled,
                              shifted ? std::span<const double>(family.kernels()) : std::span<const double>(), work.sheared);
-    sum_carriers(path, work, g);
+    sum_carriers(path, work.excited.amplitude, work, g);
     if (shifted) shear(path, work);
     add_sensitivity_beside();
 }
@@ -406,12 +405,14 @@ void forward_problem::seismogram(const path& path, std::span<const double> model
     scratch& work = thread_scratch();
     prepare(path, model, work);
     const mode_family& family = family_of(path);
-    mode_sum(work.modes(path, family), g);
+    if (kind_ == theory::path_average) {
+        mode_sum(work.modes(path, family), g);
+    } else {
+        transform_model(path, model, work);
+        family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled, {}, work.sheared);
+        sum_carriers(path, work.excited.amplitude, work, g);
+    }
     add_beside(path, work, g);
-    if (kind_ == theory::path_average) return;
-    transform_model(path, model, work);
-    family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled, {}, work.sheared);
-    sum_carriers(path, work, g);
 }
 
 forward_problem::carriers forward_problem::carriers_of(const path& path, std::span<const double> model) const {
@@ -506,7 +507,8 @@ void forward_problem::apply(const path& path, std::span<const double> model, std
     // What couples is linear in the model.
     transform_model(path, dm, work);
     family_of(path).coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled, {}, work.sheared);
-    sum_carriers(path, work, out);
+    sum_carriers(path, {}, work, g);
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] += g[j];
 }
 
 void forward_problem::apply_transpose(const path& path, std::span<const double> model, std::span<const double> residual,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <random>
 #include <vector>
 
@@ -238,6 +239,26 @@ TEST(mode_sum, equals_plain_loops_in_extended_precision) {
                     EXPECT_NEAR(sensitivity[j * columns + i], static_cast<double>(row[i]), 2e-12 * (1 + static_cast<double>(t)));
                 }
             }
+        }
+    }
+}
+
+TEST(mode_sum, carriers_equal_plain_loops_in_extended_precision) {
+    using number = std::complex<long double>;
+    const mode_sum_case c = random_modes(57, 2);
+    const std::vector<double> imaginary(c.kernels.begin(), c.kernels.begin() + 57), turned(c.kernels.end() - 57, c.kernels.end());
+    for (const std::size_t samples : {1u, 7u, 32u, 33u, 150u, 700u}) {
+        const double t_first = -37.5, interval = 9.3;
+        std::vector<double> g(samples, 5);
+        carrier_sum({c.omega, c.decay, c.amplitude, t_first, interval}, imaginary, turned, g);
+        for (std::size_t j = 0; j < samples; ++j) {
+            const long double t = t_first + static_cast<double>(j) * interval;
+            long double sum = 0;
+            for (std::size_t k = 0; k < c.omega.size(); ++k) {
+                const number amplitude(c.amplitude[k], imaginary[k] + t * turned[k]);
+                sum += (amplitude * std::exp(number(-c.decay[k] * t, c.omega[k] * t))).real();
+            }
+            EXPECT_NEAR(g[j], static_cast<double>(sum), 2e-12 * (1 + std::abs(static_cast<double>(t))));
         }
     }
 }

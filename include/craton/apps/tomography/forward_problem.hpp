@@ -165,8 +165,8 @@ class forward_problem {
     /// sum_a H_a(m) m_{a,i}, of each term.
     void transform_model(const path& path, std::span<const double> model, scratch& work) const;
     [[nodiscard]] mode_coupling::excitation excitation_of(const path& path, const scratch& work) const;
-    /// g += what the coupled amplitudes sound like.
-    void sum_carriers(const path& path, const scratch& work, std::span<double> g) const;
+    /// g = what the coupled amplitudes sound like, with those of modes that do not couple; empty: without.
+    void sum_carriers(const path& path, std::span<const double> uncoupled, scratch& work, std::span<double> g) const;
     void shear(const path& path, scratch& work) const;
     void panel_of(const path& path, std::int64_t parameter, mode_coupling::column_range range, scratch& work,
                   std::span<float> out) const;

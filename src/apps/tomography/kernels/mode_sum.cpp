@@ -17,30 +17,44 @@ struct tile {
 };
 
 /// Turns eight neighbouring samples at once by eight intervals, which has no dependency between lanes.
-void make_tile(double omega, double decay, double amplitude, double t, double interval, tile& out) {
-    const double shrink = std::exp(-decay * interval);
-    const double turn_re = shrink * std::cos(omega * interval);
-    const double turn_im = shrink * std::sin(omega * interval);
-    const double start = amplitude * std::exp(-decay * t);
-    out.cosine[0] = start * std::cos(omega * t);
-    out.sine[0] = start * std::sin(omega * t);
-    double power_re = turn_re;
-    double power_im = turn_im;
-    for (std::int64_t j = 1; j < lanes; ++j) {
-        out.cosine[j] = out.cosine[j - 1] * turn_re - out.sine[j - 1] * turn_im;
-        out.sine[j] = out.cosine[j - 1] * turn_im + out.sine[j - 1] * turn_re;
-        const double re = power_re * turn_re - power_im * turn_im;
-        power_im = power_re * turn_im + power_im * turn_re;
-        power_re = re;
-    }
-    for (std::int64_t j = lanes; j < mode_sum_tile; j += lanes) {
-        for (std::int64_t lane = 0; lane < lanes; ++lane) {
-            const double re = out.cosine[j - lanes + lane];
-            const double im = out.sine[j - lanes + lane];
-            out.cosine[j + lane] = re * power_re - im * power_im;
-            out.sine[j + lane] = re * power_im + im * power_re;
+class turning_wave {
+  public:
+    turning_wave(double omega, double decay, double interval)
+        : omega_(omega), decay_(decay), turn_re_(std::exp(-decay * interval) * std::cos(omega * interval)),
+          turn_im_(std::exp(-decay * interval) * std::sin(omega * interval)), power_re_(turn_re_), power_im_(turn_im_) {
+        for (std::int64_t j = 1; j < lanes; ++j) {
+            const double re = power_re_ * turn_re_ - power_im_ * turn_im_;
+            power_im_ = power_re_ * turn_im_ + power_im_ * turn_re_;
+            power_re_ = re;
         }
     }
+
+    void fill(double amplitude, double t, tile& out) const {
+        const double start = amplitude * std::exp(-decay_ * t);
+        out.cosine[0] = start * std::cos(omega_ * t);
+        out.sine[0] = start * std::sin(omega_ * t);
+        for (std::int64_t j = 1; j < lanes; ++j) {
+            out.cosine[j] = out.cosine[j - 1] * turn_re_ - out.sine[j - 1] * turn_im_;
+            out.sine[j] = out.cosine[j - 1] * turn_im_ + out.sine[j - 1] * turn_re_;
+        }
+        for (std::int64_t j = lanes; j < mode_sum_tile; j += lanes) {
+            for (std::int64_t lane = 0; lane < lanes; ++lane) {
+                const double re = out.cosine[j - lanes + lane];
+                const double im = out.sine[j - lanes + lane];
+                out.cosine[j + lane] = re * power_re_ - im * power_im_;
+                out.sine[j + lane] = re * power_im_ + im * power_re_;
+            }
+        }
+    }
+
+  private:
+    double omega_, decay_;
+    double turn_re_, turn_im_;   // by one interval
+    double power_re_, power_im_; // by eight
+};
+
+void make_tile(double omega, double decay, double amplitude, double t, double interval, tile& out) {
+    turning_wave(omega, decay, interval).fill(amplitude, t, out);
 }
 
 } // namespace
@@ -70,6 +84,26 @@ void mode_sum(const oscillations& modes, std::span<double> g) {
             }
         }
         std::copy_n(sum, std::min(mode_sum_tile, samples - first), g.data() + first);
+    }
+}
+
+void carrier_sum(const oscillations& modes, std::span<const double> imaginary, std::span<const double> turned,
+                 std::span<double> g) {
+    const std::int64_t samples = static_cast<std::int64_t>(g.size());
+    std::ranges::fill(g, 0.0);
+    tile now;
+    for (std::size_t k = 0; k < modes.omega_rad_s.size(); ++k) {
+        const turning_wave wave(modes.omega_rad_s[k], modes.decay_per_s[k], modes.interval_s);
+        for (std::int64_t first = 0; first < samples; first += mode_sum_tile) {
+            const double t_first = modes.t_first_s + static_cast<double>(first) * modes.interval_s;
+            wave.fill(1, t_first, now);
+            double* __restrict const sum = g.data() + first;
+            const std::int64_t count = std::min(mode_sum_tile, samples - first);
+            for (std::int64_t j = 0; j < count; ++j) {
+                const double t = t_first + static_cast<double>(j) * modes.interval_s;
+                sum[j] += modes.amplitude[k] * now.cosine[j] - (imaginary[k] + t * turned[k]) * now.sine[j];
+            }
+        }
     }
 }
 

@@ -21,6 +21,10 @@ inline constexpr std::int64_t mode_sum_tile = 32;
 /// lanes of eight, and seeded anew every 32 samples so that rounding does not accumulate.
 void mode_sum(const oscillations& modes, std::span<double> g);
 
+/// The same of complex amplitudes that grow with time: g[j] = Re sum_k (a_k + i b_k + i t_j c_k) exp(i w_k t_j - d_k t_j), with b
+/// imaginary and c turned. 12 flops per mode and sample.
+void carrier_sum(const oscillations& modes, std::span<const double> imaginary, std::span<const double> turned, std::span<double> g);
+
 /// Also T[j, i] = sum_k -t_j a_k sin(w_k t_j) exp(-d_k t_j) I[k, i]: the derivative of g[j] when w_k changes by I[k, i].
 /// I: modes x columns; T: samples x columns; scratch: columns * mode_sum_tile. (8 + 2 columns) flops per mode and sample; I is
 /// read once per tile of 32 samples, everything else stays in the first-level cache.
