@@ -29,20 +29,23 @@ class turning_wave {
         }
     }
 
-    void fill(double amplitude, double t, tile& out) const {
-        const double start = amplitude * std::exp(-decay_ * t);
-        out.cosine[0] = start * std::cos(omega_ * t);
-        out.sine[0] = start * std::sin(omega_ * t);
+    /// Of the complex amplitude re + i im, from time t on.
+    void fill(double re, double im, double t, tile& out) const {
+        const double size = std::exp(-decay_ * t);
+        const double c = std::cos(omega_ * t);
+        const double s = std::sin(omega_ * t);
+        out.cosine[0] = re * size * c - im * size * s;
+        out.sine[0] = re * size * s + im * size * c;
         for (std::int64_t j = 1; j < lanes; ++j) {
             out.cosine[j] = out.cosine[j - 1] * turn_re_ - out.sine[j - 1] * turn_im_;
             out.sine[j] = out.cosine[j - 1] * turn_im_ + out.sine[j - 1] * turn_re_;
         }
         for (std::int64_t j = lanes; j < mode_sum_tile; j += lanes) {
             for (std::int64_t lane = 0; lane < lanes; ++lane) {
-                const double re = out.cosine[j - lanes + lane];
-                const double im = out.sine[j - lanes + lane];
-                out.cosine[j + lane] = re * power_re_ - im * power_im_;
-                out.sine[j + lane] = re * power_im_ + im * power_re_;
+                const double cosine = out.cosine[j - lanes + lane];
+                const double sine = out.sine[j - lanes + lane];
+                out.cosine[j + lane] = cosine * power_re_ - sine * power_im_;
+                out.sine[j + lane] = cosine * power_im_ + sine * power_re_;
             }
         }
     }
@@ -54,7 +57,7 @@ class turning_wave {
 };
 
 void make_tile(double omega, double decay, double amplitude, double t, double interval, tile& out) {
-    turning_wave(omega, decay, interval).fill(amplitude, t, out);
+    turning_wave(omega, decay, interval).fill(amplitude, 0, t, out);
 }
 
 } // namespace
@@ -96,12 +99,14 @@ void carrier_sum(const oscillations& modes, std::span<const double> imaginary, s
         const turning_wave wave(modes.omega_rad_s[k], modes.decay_per_s[k], modes.interval_s);
         for (std::int64_t first = 0; first < samples; first += mode_sum_tile) {
             const double t_first = modes.t_first_s + static_cast<double>(first) * modes.interval_s;
-            wave.fill(1, t_first, now);
             double* __restrict const sum = g.data() + first;
             const std::int64_t count = std::min(mode_sum_tile, samples - first);
+            wave.fill(modes.amplitude[k], imaginary[k], t_first, now);
+            for (std::int64_t j = 0; j < count; ++j) sum[j] += now.cosine[j];
+            if (turned[k] == 0) continue; // most modes are near no other
+            wave.fill(turned[k], 0, t_first, now);
             for (std::int64_t j = 0; j < count; ++j) {
-                const double t = t_first + static_cast<double>(j) * modes.interval_s;
-                sum[j] += modes.amplitude[k] * now.cosine[j] - (imaginary[k] + t * turned[k]) * now.sine[j];
+                sum[j] -= (t_first + static_cast<double>(j) * modes.interval_s) * now.sine[j];
             }
         }
     }
