@@ -5,6 +5,7 @@
 #include <craton/apps/tomography/crust.hpp>
 #include <craton/apps/tomography/figure.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
+#include <craton/linalg/blas.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -468,6 +469,7 @@ std::vector<double> all_seismograms(const forward_problem& forward, const path_s
     if (threads < 1) {
         throw user_error("seismograms: threads is " + std::to_string(threads) + "; allowed: 1 or more");
     }
+    const linalg::blas_threads_scope one_thread_per_call(1); // the team itself is the parallelism
     std::vector<double> out(static_cast<std::size_t>(paths.offset(last) - paths.offset(first)));
     std::atomic<std::int64_t> next{first};
     std::exception_ptr failure;

@@ -139,10 +139,12 @@ bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end, 
     std::uint64_t read = there.read.load(std::memory_order_acquire);
     // It has not read since a writer last gave up: it computes, and each message would wait for nothing.
     if (read == stood_at_[place].load(std::memory_order_relaxed)) return false;
-    for (auto stepped = clock::now();;) {
+    auto stepped = clock::now();
+    if (stepped > give_up) return false; // others have taken what became free
+    for (;;) {
         const auto now = clock::now(); // takes as long as is right between two looks at a line that the reader writes
-        if (now > give_up) return false;
         if (has_room(there, place, end)) return true;
+        if (now > give_up) return false;
         const std::uint64_t read_now = there.read.load(std::memory_order_acquire);
         if (read_now != read) {
             read = read_now;

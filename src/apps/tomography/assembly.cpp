@@ -548,6 +548,7 @@ assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& fo
                                 std::span<const double> observed, const data_weights& weights, std::span<const double> model,
                                 const team_options& options) {
     check(forward, paths, observed, weights, model, options);
+    const linalg::blas_threads_scope one_thread_per_call(1); // the team itself is the parallelism
     const base::timer wall;
     std::vector<worker<float>> team(static_cast<std::size_t>(options.threads));
     team_options to_the_end = options;
