@@ -2,7 +2,8 @@
 
 Two halves. `run_under_mpi` is the parent: it starts mpiexec, passes the ranks' output on, and says in one line what
 mpiexec says in banners. `main_guard` is what each rank runs inside: an error anywhere ends all ranks, and none waits
-for a rank that is gone.
+for a rank that is gone. They share the lines by which a rank tells its parent how it ended (ENDS), and are read together; hence
+one file of more than 500 lines.
 """
 
 from __future__ import annotations
