@@ -100,7 +100,7 @@ class Simulation:
     def bytes_per_point(self) -> float:
         """Least traffic with memory of a step by itself: each array of a sweep read or written once.
 
-        Steps that one thread takes together need less.
+        Steps that share a passage through memory need less.
         """
         return 120.0 if self.config.attenuation is None else 176.0
 

@@ -2,6 +2,7 @@
 
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/kernels/layered_updates.hpp>
+#include <craton/apps/waves/kernels/passage.hpp>
 #include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/apps/waves/kernels/wavefront.hpp>
 #include <craton/apps/waves/step_engine.hpp>
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -22,14 +24,12 @@ namespace {
 
 constexpr std::int64_t rows_of_a_piece = 20; // a few planes of which, of all fields, stay in the second-level cache
 
-constexpr std::int64_t most_together = 4; // steps: with more there is too much between the first and the last
-
 struct point_set {
     std::vector<point_term> terms; // of sources: by offset, so by plane and row
     std::size_t count = 0;
     bool into_stress = false;
     // What the fields get in the next steps, cell by cell just before its update.
-    std::array<std::vector<float>, most_together> pending;
+    std::array<std::vector<float>, most_steps_together> pending;
 };
 
 class host_engine final : public step_engine {
@@ -40,51 +40,29 @@ class host_engine final : public step_engine {
     [[nodiscard]] bool overlaps() const noexcept override { return false; }
     [[nodiscard]] std::int64_t outer_width_x() const noexcept override { return halo; }
 
-    void update(half_step half, const cell_range& cells, part) override {
-        const auto pieces = pieces_of(cells, rows_of_a_piece, team_->size());
-        team_->for_each(std::ssize(pieces), [&](std::int64_t n) {
-            const auto& piece = pieces[static_cast<std::size_t>(n)];
-            if (half == half_step::velocity) {
-                update_velocities(piece);
-            } else {
-                update_stresses(piece);
-            }
-        });
-    }
+    void update(half_step half, const cell_range& cells, part) override { update_half(half, cells, 0); }
 
     [[nodiscard]] bool in_one_passage() const noexcept override { return true; }
-    void update_both(const cell_range& cells) override {
-        // Two threads to a part where there are as many: they balance each other. More parts would fetch rows where they meet
-        // again.
-        const std::int64_t threads = team_->size();
-        const std::int64_t to_a_part = threads % 2 == 0 ? 2 : 1;
-        auto plan = plan_wavefronts(cells, cells, threads / to_a_part);
-        std::deque<wavefront_blocks> fronts;
-        for (const auto& rows : plan.parts) fronts.emplace_back(rows, wavefront_block::of(fields_.shape, fields_.anelastic()));
-        const auto velocities = [this](const cell_range& some) { update_velocities(some); };
-        const auto stresses = [this](const cell_range& some) { update_stresses(some); };
-        team_->for_each(to_a_part * std::ssize(fronts), [&](std::int64_t n) {
-            const auto from = n % to_a_part == 0 ? wavefront_blocks::from::first_row : wavefront_blocks::from::last_row;
-            fronts[static_cast<std::size_t>(n / to_a_part)].run(from, fields_.surface != nullptr, velocities, stresses);
-        });
-        for (const auto& front : fronts) leave_for_later(front.between(), plan.between);
-        team_->for_each(std::ssize(plan.between),
-                        [&](std::int64_t n) { update_stresses(plan.between[static_cast<std::size_t>(n)]); });
-    }
+    void update_both(const cell_range& cells) override { take_front({cells, cells}, 0); }
 
-    // More threads would have to meet in every half step.
-    [[nodiscard]] std::int64_t most_steps_together() const noexcept override { return team_->size() == 1 ? most_together : 1; }
     void inject_later(std::int64_t steps) override { later_ = static_cast<std::size_t>(steps); }
-    void update_together(const cell_range& all, std::int64_t steps) override {
-        const auto block = wavefront_block::of_steps_together(fields_.shape, fields_.anelastic());
-        steps_together(all, block, fields_.surface != nullptr, steps, [this](std::int64_t half, const cell_range& cells) {
-            const auto step = static_cast<std::size_t>(half / 2);
-            if (half % 2 == 0) {
-                update_velocities(cells, step);
-            } else {
-                update_stresses(cells, step);
-            }
-        });
+    void pick_later(std::span<velocity_picks* const> picks, std::int64_t first) override {
+        picks_.assign(picks.begin(), picks.end());
+        first_pick_ = first;
+    }
+    void update_together(const brick_sides& neighbours, const passage& blocks,
+                         const std::function<void(half_step)>& exchange) override {
+        const cell_range all{0, fields_.shape.nx, 0, fields_.shape.ny, 0, fields_.shape.nz};
+        const bool surface = fields_.surface != nullptr;
+        steps_together(all, neighbours, surface, blocks,
+                       [this](std::int64_t step, const wavefront& cells) { take_front(cells, static_cast<std::size_t>(step)); });
+        if (neighbours.none()) return;
+        for (std::int64_t n = 0; n < 2 * blocks.steps; ++n) {
+            const auto half = n % 2 == 0 ? half_step::velocity : half_step::stress;
+            for (const auto& cells : shell_of(all, reached(all, neighbours, surface, n)))
+                update_half(half, cells, static_cast<std::size_t>(n / 2));
+            exchange(half);
+        }
     }
 
     int add_sources(std::span<const point_term> terms, std::int64_t count) override { return add_source_set(terms, count); }
@@ -125,6 +103,40 @@ class host_engine final : public step_engine {
     void wait() override {}
 
   private:
+    // step: of those that are taken together.
+    void update_half(half_step half, const cell_range& cells, std::size_t step) {
+        const auto pieces = pieces_of(cells, rows_of_a_piece, team_->size());
+        team_->for_each(std::ssize(pieces), [&](std::int64_t n) {
+            const auto& piece = pieces[static_cast<std::size_t>(n)];
+            if (half == half_step::velocity) {
+                update_velocities(piece, step);
+            } else {
+                update_stresses(piece, step);
+            }
+        });
+    }
+
+    void take_front(const wavefront& whole, std::size_t step) {
+        // Two threads to a part where there are as many: they balance each other. More parts would fetch rows where they meet
+        // again.
+        const std::int64_t threads = team_->size();
+        const std::int64_t to_a_part = threads % 2 == 0 ? 2 : 1;
+        auto plan = plan_wavefronts(whole.velocity, whole.stress, threads / to_a_part);
+        const auto block = wavefront_block::of(fields_.shape, fields_.anelastic());
+        std::deque<wavefront_blocks> fronts;
+        for (const auto& rows : plan.parts) fronts.emplace_back(rows, block.shared(rows.velocity.j1 - rows.velocity.j0, to_a_part));
+        const auto velocities = [this, step](const cell_range& some) { update_velocities(some, step); };
+        const auto stresses = [this, step](const cell_range& some) { update_stresses(some, step); };
+        team_->for_each(to_a_part * std::ssize(fronts), [&](std::int64_t n) {
+            const auto from = n % to_a_part == 0 ? wavefront_blocks::from::first_row : wavefront_blocks::from::last_row;
+            fronts[static_cast<std::size_t>(n / to_a_part)].run(from, fields_.surface != nullptr, velocities, stresses);
+        });
+        for (const auto& front : fronts) leave_for_later(front.between(), plan.between);
+        if (plan.between.empty()) return;
+        team_->for_each(std::ssize(plan.between),
+                        [&](std::int64_t n) { update_stresses(plan.between[static_cast<std::size_t>(n)], step); });
+    }
+
     static int add(std::vector<point_set>& sets, std::span<const point_term> terms, std::int64_t count) {
         sets.push_back({{terms.begin(), terms.end()}, static_cast<std::size_t>(count), false, {}});
         return static_cast<int>(sets.size()) - 1;
@@ -146,11 +158,13 @@ class host_engine final : public step_engine {
         }
     }
 
-    // step: of those that are taken together.
-    void update_velocities(const cell_range& cells, std::size_t step = 0) {
+    void update_velocities(const cell_range& cells, std::size_t step) {
         const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
+            if (step > 0) {
+                for (auto* const each : picks_) pick(*each, first_pick_ + static_cast<std::int64_t>(step) - 1, plane);
+            }
             for (const auto& set : sources_) {
                 if (!set.into_stress) inject_pending(set, step, plane);
             }
@@ -161,7 +175,7 @@ class host_engine final : public step_engine {
             update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface);
         });
     }
-    void update_stresses(const cell_range& cells, std::size_t step = 0) {
+    void update_stresses(const cell_range& cells, std::size_t step) {
         const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
@@ -192,6 +206,21 @@ class host_engine final : public step_engine {
         update_stress(f.shape, plane, f.stress, memory, f.v, f.media, attenuation, f.d, f.surface);
     }
 
+    // Velocities of the cells of one plane before they are those of the next step.
+    void pick(velocity_picks& of, std::int64_t step, const cell_range& cells) const {
+        const auto& shape = fields_.shape;
+        const auto row = [&](std::int64_t j) { return std::ranges::lower_bound(of.cells, shape.at(0, j, cells.k0)); };
+        const auto last = row(cells.j1);
+        for (auto cell = row(cells.j0); cell != last; ++cell) {
+            const std::int64_t i = *cell % shape.plane % shape.pitch;
+            if (i < cells.i0 || i >= cells.i1) continue;
+            const auto n = cell - of.cells.begin();
+            of.of(step, 0)[n] = fields_.v.x[*cell];
+            of.of(step, 1)[n] = fields_.v.y[*cell];
+            of.of(step, 2)[n] = fields_.v.z[*cell];
+        }
+    }
+
     // Of the cells of one plane.
     void inject_pending(const point_set& set, std::size_t step, const cell_range& cells) {
         const auto& values = set.pending[step];
@@ -212,6 +241,8 @@ class host_engine final : public step_engine {
     absorbing_layers* layers_;
     base::thread_team* team_;
     std::vector<point_set> sources_, receivers_;
+    std::vector<velocity_picks*> picks_;
+    std::int64_t first_pick_ = 0;
     std::size_t later_ = 0; // the step that what is injected belongs to, of those that are taken together
 };
 

@@ -104,31 +104,55 @@ void in_situ::wait_until_received(module& of) {
     spent_.waiting_s += waited.seconds();
 }
 
-bool in_situ::look_at(std::int64_t step) const {
-    return std::ranges::any_of(modules_, [&](const auto& each) { return each->of->wants(step) || each->of->meets(step); });
+bool in_situ::look_at(std::int64_t step, bool without_picks) const {
+    return std::ranges::any_of(modules_, [&](const auto& each) {
+        const bool can_pick = without_picks && each->of->picks() != nullptr;
+        return (each->of->wants(step) && !can_pick) || each->of->meets(step);
+    });
+}
+
+std::vector<velocity_picks*> in_situ::picks(std::int64_t first, std::int64_t last) const {
+    std::vector<velocity_picks*> found;
+    for (const auto& each : modules_) {
+        bool wanted = false;
+        for (std::int64_t step = first; step < last; ++step) wanted = wanted || each->of->wants(step);
+        if (wanted && each->of->picks() != nullptr) found.push_back(each->of->picks());
+    }
+    return found;
+}
+
+// Waits for a place in the module's queue, if it must, and copies into it.
+template <class Copy> void in_situ::give(module& to, std::int64_t step, double time_s, const Copy& copy) {
+    const base::timer waited;
+    to.wait_for_fewer_than(to.ring.size());
+    spent_.waiting_s += waited.seconds();
+    const base::timer copying;
+    copied& into = to.ring[to.next];
+    into.step = step;
+    into.time_s = time_s;
+    copy(into.values);
+    to.next = (to.next + 1) % to.ring.size();
+    {
+        const std::lock_guard guard(to.mutex);
+        ++to.waiting;
+    }
+    to.changed.notify_all();
+    spent_.copying_s += copying.seconds();
+}
+
+void in_situ::after_picked(std::int64_t step, double time_s, std::int64_t first) {
+    for (const auto& each : modules_) {
+        module& m = *each;
+        if (m.failed || !m.of->wants(step)) continue;
+        give(m, step, time_s, [&](std::span<float> into) { m.of->copy_picked(step - first, into); });
+    }
 }
 
 void in_situ::after_step(std::int64_t step, double time_s, const brick_view& view) {
     for (const auto& each : modules_) {
         module& m = *each;
         if (m.failed) continue;
-        if (m.of->wants(step)) {
-            const base::timer waited;
-            m.wait_for_fewer_than(m.ring.size());
-            spent_.waiting_s += waited.seconds();
-            const base::timer copying;
-            copied& into = m.ring[m.next];
-            into.step = step;
-            into.time_s = time_s;
-            m.of->copy(view, into.values);
-            m.next = (m.next + 1) % m.ring.size();
-            {
-                const std::lock_guard guard(m.mutex);
-                ++m.waiting;
-            }
-            m.changed.notify_all();
-            spent_.copying_s += copying.seconds();
-        }
+        if (m.of->wants(step)) give(m, step, time_s, [&](std::span<float> into) { m.of->copy(view, into); });
         if (m.of->meets(step)) {
             wait_until_received(m);
             const base::timer meeting;

@@ -48,10 +48,19 @@ template <class Recorder> class series_writer : public observer {
     [[nodiscard]] bool wants(std::int64_t step) const override { return when_.has(step); }
     [[nodiscard]] std::size_t values() const override { return recorder_.values(); }
     void copy(const brick_view& view, std::span<float> into) override {
-        if constexpr (std::is_same_v<Recorder, strain_recorder>)
-            recorder_.record(view, into, team_);
-        else
+        if constexpr (stations)
             recorder_.record(view, into);
+        else
+            recorder_.record(view, into, team_);
+    }
+    [[nodiscard]] velocity_picks* picks() noexcept override {
+        if constexpr (stations)
+            return &recorder_.picks();
+        else
+            return nullptr;
+    }
+    void copy_picked([[maybe_unused]] std::int64_t step, [[maybe_unused]] std::span<float> into) override {
+        if constexpr (stations) recorder_.record_picked(step, into);
     }
     void receive(std::int64_t /*step*/, double /*time_s*/, std::span<const float> values) override { file_.put(values); }
     [[nodiscard]] bool meets(std::int64_t step) const override { return meets_at(when_, step, file_.samples_at_once()); }
@@ -60,6 +69,8 @@ template <class Recorder> class series_writer : public observer {
     void finish() override { file_.finish(); }
 
   private:
+    static constexpr bool stations = std::is_same_v<Recorder, station_recorder>;
+
     schedule when_;
     Recorder recorder_;
     io::series_file file_;

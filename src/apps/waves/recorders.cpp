@@ -149,26 +149,42 @@ station_recorder::station_recorder(std::span<const position_m> stations, const g
         weights(stations[static_cast<std::size_t>(n)], lists);
         for (std::size_t c = 0; c < components; ++c) append(rows_[c], lists[c]);
     }
+    auto& cells = picks_.cells;
+    for (const auto& rows : rows_) cells.insert(cells.end(), rows.offset.begin(), rows.offset.end());
+    std::ranges::sort(cells);
+    cells.erase(std::ranges::unique(cells).begin(), cells.end());
+    for (auto& rows : rows_) {
+        for (auto& offset : rows.offset)
+            offset = static_cast<std::int32_t>(std::ranges::lower_bound(cells, std::int64_t{offset}) - cells.begin());
+    }
 }
 
 std::vector<point_term> station_recorder::terms() const {
     std::vector<point_term> found;
     for (std::size_t c = 0; c < components; ++c)
         append(found, rows_[c], static_cast<std::int64_t>(c), {static_cast<stored_field>(c)});
+    for (auto& term : found) term.offset = picks_.cells[static_cast<std::size_t>(term.offset)];
     return found;
 }
 
-void station_recorder::record(const brick_view& view, std::span<float> into) const {
+void station_recorder::record(const brick_view& view, std::span<float> into) {
     CRATON_ASSERT(into.size() == values());
     if (view.engine != nullptr) {
         on_device_.gather(view, [this] { return terms(); }, into);
         return;
     }
+    picks_.hold(1);
+    picks_.take(0, view.velocity);
+    record_picked(0, into);
+}
+
+void station_recorder::record_picked(std::int64_t step, std::span<float> into) {
+    CRATON_ASSERT(into.size() == values());
+    const auto velocity = picks_.after(step);
     const auto count = static_cast<std::int64_t>(points_.size());
     for (std::size_t c = 0; c < components; ++c) {
-        const float* const f = array_of(view, velocities[c]);
         for (std::int64_t n = 0; n < count; ++n)
-            into[c * points_.size() + static_cast<std::size_t>(n)] = sum<false>(rows_[c], n, f, nullptr);
+            into[c * points_.size() + static_cast<std::size_t>(n)] = sum<false>(rows_[c], n, velocity[c], nullptr);
     }
 }
 

@@ -1,5 +1,6 @@
 #include <craton/apps/waves/run.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace craton::waves {
@@ -43,9 +44,17 @@ void run::call(const schedule& when, std::vector<wanted_box> boxes, std::functio
 void run::advance(std::int64_t steps) {
     const std::int64_t end = waves_.step() + steps;
     while (waves_.step() < end) {
-        std::int64_t last = waves_.step(); // up to the next step after which somebody looks
-        while (last + 1 < end && !modules_.look_at(last)) ++last;
-        waves_.advance(last + 1 - waves_.step());
+        // Up to the next step after which somebody looks; but for those whose velocities are picked on the way.
+        const std::int64_t first = waves_.step();
+        const std::int64_t together = waves_.steps_together();
+        const std::int64_t soon = std::min(end, first + together);
+        const bool can_pick = together > 1 && !modules_.picks(first, soon).empty();
+        const std::int64_t most = can_pick ? soon : end;
+        std::int64_t last = first;
+        while (last + 1 < most && !modules_.look_at(last, can_pick)) ++last;
+        waves_.advance(last + 1 - first, modules_.picks(first, last));
+        for (std::int64_t step = first; step < last; ++step)
+            modules_.after_picked(step, static_cast<double>(step + 1) * waves_.options().dt_s, first);
         modules_.after_step(last, waves_.time_s(), view());
     }
 }

@@ -11,6 +11,7 @@
 #include <craton/array/block_grid.hpp>
 #include <craton/array/halo_exchange.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/last_level_cache.hpp>
 #include <craton/base/thread_team.hpp>
 #include <craton/io/brick_file.hpp>
 
@@ -54,11 +55,8 @@ std::vector<array::ghost_planes> halos_of(half_step half) {
     return found;
 }
 
-struct neighbour_sides {
-    std::array<bool, 3> low{}, high{};
-};
-neighbour_sides sides_with_neighbours(const array::brick_layout& layout, int rank) {
-    neighbour_sides found;
+brick_sides sides_with_neighbours(const array::brick_layout& layout, int rank) {
+    brick_sides found;
     for (int axis = 0; axis < 3; ++axis) {
         found.low[static_cast<std::size_t>(axis)] = layout.rank_beside(rank, axis, -1) >= 0;
         found.high[static_cast<std::size_t>(axis)] = layout.rank_beside(rank, axis, 1) >= 0;
@@ -71,10 +69,19 @@ brick_shape shape_of(const array::block_grid<float>& grid) {
     return {e.nx, e.ny, e.nz, e.pitch, e.plane};
 }
 
-const char* not_allowed(const solver_options& options) {
-    if (!(options.spacing_m > 0) || !std::isfinite(options.spacing_m)) return "spacing: allowed: more than 0 m";
-    if (!(options.dt_s > 0) || !std::isfinite(options.dt_s)) return "time step: allowed: more than 0 s";
-    return nullptr;
+// Empty: nothing.
+std::string what_is_not_allowed(const solver_options& o) {
+    const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
+    const char* const wrong = !positive(o.spacing_m) ? "spacing" : !positive(o.dt_s) ? "time step" : nullptr;
+    if (wrong != nullptr)
+        return fmt::format("waves: spacing {} m, time step {} s: {}: allowed: more than 0 {}", o.spacing_m, o.dt_s, wrong,
+                           positive(o.spacing_m) ? "s" : "m");
+    if (o.together &&
+        (o.together->steps < 1 || o.together->steps > most_steps_together || o.together->rows < 1 || o.together->planes < 1))
+        return fmt::format("waves: {} steps together, in blocks of {} rows x {} planes; allowed: 1 to {} steps, 1 row or more, 1 "
+                           "plane or more",
+                           o.together->steps, o.together->rows, o.together->planes, most_steps_together);
+    return "";
 }
 
 } // namespace
@@ -122,20 +129,37 @@ struct solver::state {
     }
 
     void make_engine() {
-        const auto sides = sides_with_neighbours(layout, grid.ranks().rank());
         auto* const absorbing = layers ? &*layers : nullptr;
         std::string failure; // of a device, on one rank alone
         try {
-            engine = options.make_engine ? options.make_engine(fields, halo_plan_of(fields.shape, sides.low, sides.high), absorbing)
-                                         : make_host_engine(fields, absorbing, team);
+            engine = options.make_engine
+                         ? options.make_engine(fields, halo_plan_of(fields.shape, neighbours.low, neighbours.high), absorbing)
+                         : make_host_engine(fields, absorbing, team);
         } catch (const user_error& error) {
             failure = error.what();
         }
         agree(grid.ranks(), failure);
-        plan = plan_of(fields.shape, sides.low, sides.high, engine->outer_width_x());
-        if (options.overlap) return;
-        plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
-        plan.inner.clear();
+        plan = plan_of(fields.shape, neighbours, engine->outer_width_x());
+        if (!options.overlap) {
+            plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
+            plan.inner.clear();
+        }
+        if (!engine->in_one_passage()) return;
+        together = options.together ? *options.together : chosen_passage();
+        together.steps = grid.ranks().communicator().minimum(together.steps);
+    }
+
+    // Steps that share a passage cannot hide halos that travel between nodes.
+    [[nodiscard]] passage chosen_passage() const {
+        const auto& ranks = grid.ranks();
+        for (int axis = 0; axis < 3; ++axis) {
+            for (const int side : {-1, 1}) {
+                const int beside = layout.rank_beside(ranks.rank(), axis, side);
+                if (beside >= 0 && !ranks.shares_memory_with(beside)) return {};
+            }
+        }
+        return choose_passage(fields.shape, fields.anelastic(), neighbours,
+                              base::last_level_cache_share(std::ssize(ranks.node().world_rank)), team.size());
     }
 
     void half(half_step which, array::halo_exchange<float>& exchange) {
@@ -146,10 +170,11 @@ struct solver::state {
     // One step, or several in one passage through memory; returns how many.
     std::int64_t advance(std::int64_t most) {
         if (changed) fill_halos();
-        const bool alone = plan.outer.empty() && plan.inner.size() == 1; // no neighbours
-        const std::int64_t steps = alone ? std::min(most, engine->most_steps_together()) : 1;
+        // Passages of about as many steps each.
+        const std::int64_t passages = (most + together.steps - 1) / together.steps;
+        const std::int64_t steps = (most + passages - 1) / passages;
         if (steps > 1) {
-            together(steps);
+            take_together(steps);
         } else if (engine->in_one_passage()) {
             in_one_passage();
         } else {
@@ -160,13 +185,17 @@ struct solver::state {
         return steps;
     }
 
-    void together(std::int64_t steps) {
+    void take_together(std::int64_t steps) {
         for (std::int64_t n = 0; n < steps; ++n) {
             engine->inject_later(n);
             sources.inject(*engine, half_step::velocity, step + n);
             sources.inject(*engine, half_step::stress, step + n);
         }
-        engine->update_together(plan.inner.front(), steps);
+        engine->update_together(neighbours, {steps, together.rows, together.planes}, [&](half_step half) {
+            auto& exchange = half == half_step::velocity ? velocities : stresses;
+            exchange.begin();
+            exchange.finish();
+        });
         engine->take(half_step::stress);
     }
 
@@ -268,7 +297,9 @@ struct solver::state {
     brick_fields fields;
     std::optional<absorbing_layers> layers;
     std::unique_ptr<step_engine> engine;
+    brick_sides neighbours = sides_with_neighbours(layout, grid.ranks().rank());
     work_plan plan;
+    passage together; // how steps share a passage through memory
     source_set sources;
     std::int64_t step = 0;
     std::int64_t points_cleared = 0;
@@ -278,9 +309,7 @@ struct solver::state {
 
 solver::solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options,
                const ground_sampler& ground) {
-    const char* const wrong = not_allowed(options);
-    agree(ranks,
-          wrong == nullptr ? "" : fmt::format("waves: spacing {} m, time step {} s: {}", options.spacing_m, options.dt_s, wrong));
+    agree(ranks, what_is_not_allowed(options));
     state_ = std::make_unique<state>(ranks, layout, options, ground);
 }
 solver::solver(solver&&) noexcept = default;
@@ -304,12 +333,17 @@ void solver::set_sources(std::span<const moment_source> moments, std::span<const
 void solver::set_moment_rates(const source_series& rates) { state_->sources.set_moment_rates(rates); }
 void solver::set_force_series(const source_series& series) { state_->sources.set_force_series(series); }
 
-void solver::advance(std::int64_t steps) {
-    while (steps > 0) {
-        steps -= state_->advance(state_->after.empty() ? steps : 1);
+void solver::advance(std::int64_t steps) { advance(steps, {}); }
+void solver::advance(std::int64_t steps, std::span<velocity_picks* const> picks) {
+    for (auto* const each : picks) each->hold(steps);
+    for (std::int64_t taken = 0; taken < steps;) {
+        state_->engine->pick_later(picks, taken);
+        taken += state_->advance(state_->after.empty() ? steps - taken : 1);
+        for (auto* const each : picks) each->take(taken - 1, velocity());
         for (const auto& what : state_->after) what();
     }
 }
+std::int64_t solver::steps_together() const noexcept { return state_->after.empty() ? state_->together.steps : 1; }
 void solver::after_each_step(std::function<void()> what) { state_->after.push_back(std::move(what)); }
 
 void solver::bring_fields() { state_->bring_fields(); }

@@ -1,29 +1,22 @@
 #include "work_plan.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace craton::waves {
 
-work_plan plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high, std::int64_t width_x) {
-    work_plan found;
-    cell_range rest{0, shape.nx, 0, shape.ny, 0, shape.nz};
-    // Slabs along z, then y, then x, each of what those before have left.
-    const auto take = [&](std::int64_t cell_range::* from, std::int64_t cell_range::* to, std::size_t axis, std::int64_t width) {
-        const std::int64_t first = low[axis] ? std::min(rest.*from + width, rest.*to) : rest.*from;
-        const std::int64_t last = high[axis] ? std::max(rest.*to - width, first) : rest.*to;
-        auto slab = rest;
-        slab.*to = first;
-        if (!slab.empty()) found.outer.push_back(slab);
-        slab = rest;
-        slab.*from = last;
-        if (!slab.empty()) found.outer.push_back(slab);
-        rest.*from = first;
-        rest.*to = last;
+work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::int64_t width_x) {
+    cell_range inner{0, shape.nx, 0, shape.ny, 0, shape.nz};
+    const cell_range all = inner;
+    const auto leave = [&](std::int64_t cell_range::* from, std::int64_t cell_range::* to, std::size_t axis, std::int64_t width) {
+        if (neighbours.low[axis]) inner.*from = std::min(inner.*from + width, inner.*to);
+        if (neighbours.high[axis]) inner.*to = std::max(inner.*to - width, inner.*from);
     };
-    take(&cell_range::k0, &cell_range::k1, 2, halo);
-    take(&cell_range::j0, &cell_range::j1, 1, halo);
-    take(&cell_range::i0, &cell_range::i1, 0, width_x);
-    if (!rest.empty()) found.inner.push_back(rest);
+    leave(&cell_range::k0, &cell_range::k1, 2, halo);
+    leave(&cell_range::j0, &cell_range::j1, 1, halo);
+    leave(&cell_range::i0, &cell_range::i1, 0, width_x);
+    work_plan found{shell_of(all, inner), {}};
+    if (!inner.empty()) found.inner.push_back(inner);
     return found;
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/kernels/passage.hpp>
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,10 +13,9 @@ struct work_plan {
     std::vector<cell_range> inner;
 };
 
-/// Outer cells lie within a halo of a side that has a neighbour (low, high; in x, y, z), those beside a neighbour in x within
+/// Outer cells lie within a halo of a side that has a neighbour, those beside a neighbour in x within
 /// `width_x`.
-[[nodiscard]] work_plan plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high,
-                                std::int64_t width_x);
+[[nodiscard]] work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::int64_t width_x);
 
 /// Pieces for so many threads to take one by one. A piece has at most `rows` rows, so that the few planes of all fields that a
 /// difference along z reads stay in the second-level cache while a thread works through it plane by plane.

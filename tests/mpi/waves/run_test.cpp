@@ -12,7 +12,10 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace run_tests {
@@ -102,6 +105,73 @@ TEST_P(waves_run_test, a_function_sees_the_fields_of_its_step) {
         EXPECT_EQ(values[n], expected[n]);
     }
     EXPECT_GT(waves.waves().peak_velocity(), 0);
+}
+
+// What stations read, as it comes.
+class listener : public observer {
+  public:
+    struct heard {
+        std::int64_t step;
+        double time_s;
+        std::vector<float> values;
+        bool operator==(const heard&) const = default;
+    };
+
+    listener(schedule when, station_recorder recorder, std::vector<heard>& into)
+        : when_(when), recorder_(std::move(recorder)), into_(&into) {}
+
+    [[nodiscard]] bool wants(std::int64_t step) const override { return when_.has(step); }
+    [[nodiscard]] std::size_t values() const override { return recorder_.values(); }
+    void copy(const brick_view& view, std::span<float> into) override { recorder_.record(view, into); }
+    [[nodiscard]] velocity_picks* picks() noexcept override { return &recorder_.picks(); }
+    void copy_picked(std::int64_t step, std::span<float> into) override {
+        ++picked;
+        recorder_.record_picked(step, into);
+    }
+    void receive(std::int64_t step, double time_s, std::span<const float> values) override {
+        into_->push_back({step, time_s, {values.begin(), values.end()}});
+    }
+
+    static inline int picked = 0;
+
+  private:
+    schedule when_;
+    station_recorder recorder_;
+    std::vector<heard>* into_;
+};
+
+TEST_P(waves_run_test, stations_hear_the_same_of_steps_that_share_a_passage) {
+    const std::vector<position_m> stations{{850, 850, 0}, {1234, 321, 456}, {910, 830, 700}, {40, 60, 1900}};
+    const auto heard = [&](std::int64_t together) {
+        auto made = options();
+        made.together = passage{together, 5, 6};
+        run waves(world(), layout(world().size()), made, ground);
+        put_source(waves);
+        std::array<std::vector<listener::heard>, 3> found;
+        const std::array<schedule, 3> when{schedule{0, 1, steps}, schedule{1, 3, steps}, schedule{0, 20, steps}};
+        for (std::size_t n = 0; n < when.size(); ++n) {
+            station_recorder recorder(stations, waves.grid(), waves.view().place, waves.surface());
+            waves.watch(std::make_unique<listener>(when[n], std::move(recorder), found[n]));
+        }
+        std::int64_t frames = 0;
+        waves.call({4, 7, steps}, {{field::vz, {{0, 0, 0}, cells}, {1, 1, 1}}}, [&](const box_frame&) { ++frames; });
+        waves.advance(5);
+        waves.advance(steps - 5);
+        waves.finish();
+        EXPECT_EQ(frames, 3);
+        return found;
+    };
+    listener::picked = 0;
+    const auto one_by_one = heard(1);
+    EXPECT_EQ(listener::picked, 0);
+    EXPECT_EQ(one_by_one[0].size(), static_cast<std::size_t>(steps));
+    EXPECT_EQ(one_by_one[1].size(), 8);
+    EXPECT_EQ(one_by_one[2].size(), 2);
+    for (const std::int64_t together : {3, 8}) {
+        listener::picked = 0;
+        EXPECT_EQ(heard(together), one_by_one) << together << " steps together";
+        EXPECT_GT(listener::picked, steps / 2);
+    }
 }
 
 TEST_P(waves_run_test, goes_on_from_a_checkpoint_bit_for_bit) {

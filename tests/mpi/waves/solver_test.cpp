@@ -167,25 +167,34 @@ void expect_same_bits(const solver& some, const solver& others) {
     }
 }
 
-// One thread without neighbours takes several in one passage through memory.
+// Several in one passage through memory, of one thread and of two, beside single steps.
 TEST_P(waves_solver_test, steps_together_are_those_one_by_one) {
-    if (world().size() > 1) GTEST_SKIP() << "it is about a rank alone";
     for (const auto kind : {absorbing_kind::none, absorbing_kind::pml, absorbing_kind::sponge}) {
         auto options = options_of_tests();
         options.absorbing.kind = kind;
         options.absorbing.width = 5;
         if (kind != absorbing_kind::sponge) options.attenuation = relaxation(0.1, 10, 1);
-        alone together(options), one_by_one(options);
-        options.threads = 2;
-        alone by_two_threads(options);
-        for (auto* each : {&together, &one_by_one, &by_two_threads}) put_sources(each->run);
-        for (const std::int64_t steps : {1, 7, 4, 2, 41}) {
-            together.run.advance(steps);
-            by_two_threads.run.advance(steps);
-            for (std::int64_t n = 0; n < steps; ++n) one_by_one.run.advance(1);
-            ASSERT_EQ(together.run.step(), one_by_one.run.step());
-            expect_same_bits(together.run, one_by_one.run);
-            expect_same_bits(together.run, by_two_threads.run);
+        for (const auto& processes : process_grids(world().size())) {
+            const array::brick_layout layout(cells, processes);
+            const auto made = [&](int threads, std::int64_t steps) {
+                options.threads = threads;
+                options.together = passage{steps, 7, 9};
+                return solver(world(), layout, options, heterogeneous);
+            };
+            solver one_by_one = made(1, 1);
+            std::vector<solver> others;
+            others.push_back(made(1, 3));
+            if (world().size() < 3) others.push_back(made(2, 8));
+            put_sources(one_by_one);
+            for (auto& each : others) put_sources(each);
+            for (const std::int64_t steps : {1, 7, 4, 16}) {
+                for (std::int64_t n = 0; n < steps; ++n) one_by_one.advance(1);
+                for (auto& each : others) {
+                    each.advance(steps);
+                    ASSERT_EQ(each.step(), one_by_one.step());
+                    expect_same_bits(each, one_by_one);
+                }
+            }
         }
     }
 }
@@ -308,7 +317,12 @@ TEST_P(waves_solver_test, refuses_ground_and_steps_that_cannot_be) {
     tests::expect_user_error([&] { make(with(NAN, 2000, 2000)); }, "vp = nan m/s");
     options.dt_s = 0.02;
     tests::expect_user_error([&] { make(heterogeneous); }, "time step 0.02 s");
+    options.dt_s = 0;
+    tests::expect_user_error([&] { make(heterogeneous); }, "time step 0 s");
     options.dt_s = 0.0075;
+    options.together = passage{2, 0, 9};
+    tests::expect_user_error([&] { make(heterogeneous); }, "2 steps together, in blocks of 0 rows");
+    options.together.reset();
     options.absorbing.width = 40;
     options.absorbing.kind = absorbing_kind::pml;
     tests::expect_user_error([&] { make(heterogeneous); }, "40");

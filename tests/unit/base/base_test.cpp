@@ -1,4 +1,5 @@
 #include <craton/base/exact_sums.hpp>
+#include <craton/base/last_level_cache.hpp>
 #include <craton/base/matrix_view.hpp>
 #include <craton/base/narrow.hpp>
 
@@ -28,6 +29,14 @@ TEST(narrow, names_the_value_that_does_not_fit) {
         EXPECT_STREQ(error.what(), "rows: 2147483648 does not fit a 32-bit integer");
     }
     EXPECT_THROW(static_cast<void>(narrow<std::uint64_t>(-1, "x")), craton::user_error);
+}
+
+TEST(last_level_cache, is_shared_by_processes) {
+    const auto alone = craton::base::last_level_cache_share(1);
+    EXPECT_GE(alone, std::int64_t{1} << 18);
+    EXPECT_LE(craton::base::last_level_cache_share(2), alone);
+    EXPECT_GT(craton::base::last_level_cache_share(1000), 0);
+    EXPECT_LE(craton::base::last_level_cache_share(1000), alone / 3); // no machine of ours has 300 such caches
 }
 
 TEST(matrix_view, row_and_column_major_see_the_same_memory_transposed) {

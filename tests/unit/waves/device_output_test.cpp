@@ -57,7 +57,7 @@ class device_output : public testing::TestWithParam<bool> {
         on_device_ = view_of(mirror_);
         on_device_.engine = engine_.get();
     }
-    template <class Recorder> void expect_same(const Recorder& recorder) {
+    template <class Recorder> void expect_same(Recorder recorder) {
         ASSERT_EQ(recorder.points().size(), points.size());
         std::vector<float> wanted(recorder.values());
         recorder.record(on_host_, wanted);
@@ -79,8 +79,7 @@ class device_output : public testing::TestWithParam<bool> {
 };
 
 TEST_P(device_output, stations_read_the_same) {
-    const station_recorder recorder(points, grid, on_host_.place, host_.closure());
-    expect_same(recorder);
+    expect_same(station_recorder(points, grid, on_host_.place, host_.closure()));
     EXPECT_TRUE(std::isnan(mirror_.first(0)[0])); // nothing else has come
 }
 

@@ -149,7 +149,7 @@ TEST(station_recorder, reads_each_velocity_where_the_station_is) {
         whole.fill(c, staggering_of(velocities[c]), [&](double x, double y, double z) { return 1e6 * strain(c, x, y, z); });
     auto stations = random_points(40, false);
     stations.push_back({730, 555, 0}); // on the surface: half a cell above the first vx
-    const station_recorder recorder(stations, grid, whole.place(), nullptr);
+    station_recorder recorder(stations, grid, whole.place(), nullptr);
     std::vector<float> values(recorder.values());
     recorder.record(whole.view(), values);
     for (std::size_t n = 0; n < stations.size(); ++n) {

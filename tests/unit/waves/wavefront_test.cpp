@@ -1,8 +1,7 @@
 // Steps by wavefronts beside all velocities and then all stresses: the same arithmetic, so the same to the last bit.
 
-#include "random_brick.hpp"
+#include "stepper.hpp"
 
-#include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/apps/waves/kernels/wavefront.hpp>
 
 #include <gtest/gtest.h>
@@ -18,49 +17,23 @@ namespace {
 
 using namespace craton::waves;
 
-// The updates of one brick, as a solver has them.
-struct stepper {
-    brick given;
-    const surface_closure* surface;
-    bool lossy;
-
-    void velocity(const cell_range& cells) {
-        update_velocity(given.shape, cells, given.velocities(), given.stresses(), given.elasticity(), step, surface);
+// alone: calls after which a second thread, if not negative, begins at a front's last row and goes as far as it can.
+void carry_out(stepper& on, wavefront_plan plan, const wavefront_block& block, bool backwards, int alone = -1) {
+    using from = wavefront_blocks::from;
+    const bool surface = on.surface != nullptr;
+    if (backwards) std::reverse(plan.parts.begin(), plan.parts.end()); // they may run in any order
+    for (const wavefront& part : plan.parts) {
+        wavefront_blocks blocks(part, block);
+        int calls = 0;
+        const auto stresses = [&](const cell_range& cells) { on.stress(cells); };
+        const auto velocities = [&](const cell_range& cells) {
+            if (calls++ == alone) blocks.run(from::last_row, surface, [&](const cell_range& some) { on.velocity(some); }, stresses);
+            on.velocity(cells);
+        };
+        blocks.run(backwards && alone < 0 ? from::last_row : from::first_row, surface, velocities, stresses);
+        leave_for_later(blocks.between(), plan.between);
     }
-    void stress(const cell_range& cells) {
-        if (lossy)
-            update_stress(given.shape, cells, given.stresses(), given.memories(), given.velocities(), given.elasticity(),
-                          given.attenuation(), step, surface);
-        else
-            update_stress(given.shape, cells, given.stresses(), given.velocities(), given.elasticity(), step, surface);
-    }
-    // alone: calls after which a second thread, if not negative, begins at a front's last row and goes as far as it can.
-    void carry_out(wavefront_plan plan, const wavefront_block& block, bool backwards, int alone = -1) {
-        using from = wavefront_blocks::from;
-        if (backwards) std::reverse(plan.parts.begin(), plan.parts.end()); // they may run in any order
-        for (const wavefront& part : plan.parts) {
-            wavefront_blocks blocks(part, block);
-            int calls = 0;
-            const auto stresses = [&](const cell_range& cells) { stress(cells); };
-            const auto velocities = [&](const cell_range& cells) {
-                if (calls++ == alone)
-                    blocks.run(from::last_row, surface != nullptr, [&](const cell_range& some) { velocity(some); }, stresses);
-                velocity(cells);
-            };
-            blocks.run(backwards && alone < 0 ? from::last_row : from::first_row, surface != nullptr, velocities, stresses);
-            leave_for_later(blocks.between(), plan.between);
-        }
-        for (const cell_range& cells : plan.between) stress(cells);
-    }
-};
-
-void expect_same(const stepper& one, const stepper& other, const std::string& what) {
-    const auto expect_equal = [&](const std::vector<field>& a, const std::vector<field>& b) {
-        for (std::size_t n = 0; n < a.size(); ++n) EXPECT_TRUE(a[n].values() == b[n].values()) << what << ", component " << n;
-    };
-    expect_equal(one.given.v, other.given.v);
-    expect_equal(one.given.stress, other.given.stress);
-    expect_equal(one.given.memory, other.given.memory);
+    for (const cell_range& cells : plan.between) on.stress(cells);
 }
 
 // Cells of a brick without `layers` of them at each face that is given.
@@ -97,11 +70,11 @@ TEST(wavefronts, equal_two_sweeps) {
                 for (const auto& [columns, rows] : {std::array<std::int64_t, 2>{100, 1}, {16, 2}, {1, 5}, {20, 12}, {1000, 1000}}) {
                     const wavefront_block block{columns, rows};
                     stepper in_fronts = before;
-                    in_fronts.carry_out(plan, block, false);
-                    in_fronts.carry_out(plan, block, true);
+                    carry_out(in_fronts, plan, block, false);
+                    carry_out(in_fronts, plan, block, true);
                     stepper met = before;
-                    met.carry_out(plan, block, false, 3);
-                    met.carry_out(plan, block, true, 40);
+                    carry_out(met, plan, block, false, 3);
+                    carry_out(met, plan, block, true, 40);
                     expect_same(met, two_sweeps, "two threads");
                     expect_same(in_fronts, two_sweeps,
                                 std::to_string(parts) + " parts, blocks of " + std::to_string(columns) + " x " +
@@ -110,39 +83,6 @@ TEST(wavefronts, equal_two_sweeps) {
             }
         }
     }
-}
-
-TEST(wavefronts, of_several_steps_equal_one_after_the_other) {
-    const surface_closure closure = random_closure();
-    const auto expect_equal = [&](const brick_shape& shape, bool surface, bool lossy, const wavefront_block& block) {
-        const cell_range all{0, shape.nx, 0, shape.ny, 0, shape.nz};
-        stepper one_by_one{brick(shape, 37), surface ? &closure : nullptr, lossy};
-        stepper together = one_by_one;
-        for (const std::int64_t steps : {1, 2, 3, 4, 5}) {
-            for (std::int64_t n = 0; n < steps; ++n) {
-                one_by_one.velocity(all);
-                one_by_one.stress(all);
-            }
-            std::vector<std::int64_t> updated(static_cast<std::size_t>(2 * steps));
-            steps_together(all, block, surface, steps, [&](std::int64_t half, const cell_range& cells) {
-                half % 2 == 0 ? together.velocity(cells) : together.stress(cells);
-                updated[static_cast<std::size_t>(half)] += (cells.i1 - cells.i0) * (cells.j1 - cells.j0) * (cells.k1 - cells.k0);
-            });
-            for (const std::int64_t cells : updated) EXPECT_EQ(cells, shape.nx * shape.ny * shape.nz);
-            expect_same(together, one_by_one,
-                        std::to_string(steps) + " steps, blocks of " + std::to_string(block.columns) + " x " +
-                            std::to_string(block.rows) + (surface ? ", surface" : ""));
-        }
-    };
-    for (const bool surface : {false, true}) {
-        for (const bool lossy : {false, true}) {
-            for (const auto& [columns, rows] : {std::array<std::int64_t, 2>{100, 1}, {16, 2}, {1, 5}, {32, 12}, {1000, 1000}})
-                expect_equal(shape_of(151, 37, 22), surface, lossy, {columns, rows});
-        }
-    }
-    for (const auto& [nx, ny, nz] : {std::array<std::int64_t, 3>{5, 1, 1}, {3, 2, 30}, {4, 40, 1}, {4, 17, 2}, {1, 9, 3}})
-        expect_equal(shape_of(nx, ny, nz), false, false, {16, 3});
-    expect_equal(shape_of(20, 9, surface_closure::width), true, true, {16, 4});
 }
 
 // As with neighbours: their side's layers of velocity before, of stress after.
@@ -160,7 +100,7 @@ TEST(wavefronts, leave_layers_at_faces_to_others) {
         two_sweeps.stress(all);
         const cell_range inner = without(shape, halo, faces);
         for_shell(shape, inner, [&](const cell_range& cells) { in_fronts.velocity(cells); });
-        in_fronts.carry_out(plan_wavefronts(inner, inner, 2), {16, 4}, true, pattern % 2 == 0 ? -1 : pattern / 4);
+        carry_out(in_fronts, plan_wavefronts(inner, inner, 2), {16, 4}, true, pattern % 2 == 0 ? -1 : pattern / 4);
         for_shell(shape, inner, [&](const cell_range& cells) { in_fronts.stress(cells); });
         expect_same(in_fronts, two_sweeps, "faces " + std::to_string(pattern));
     }
@@ -174,7 +114,7 @@ TEST(wavefronts, of_thin_bricks_equal_two_sweeps) {
         stepper in_fronts = two_sweeps;
         two_sweeps.velocity(all);
         two_sweeps.stress(all);
-        in_fronts.carry_out(plan_wavefronts(all, all, 2), wavefront_block::of(shape, false), false);
+        carry_out(in_fronts, plan_wavefronts(all, all, 2), wavefront_block::of(shape, false), false);
         expect_same(in_fronts, two_sweeps, std::to_string(ny) + " rows, " + std::to_string(nz) + " planes");
     }
 }

@@ -32,6 +32,11 @@ class observer {
     [[nodiscard]] virtual std::size_t values() const = 0;
     /// Solver's thread, which waits for it: no more than copying. The view's pointers are not valid afterwards.
     virtual void copy(const brick_view& view, std::span<float> into) = 0;
+    /// The velocities that are all that copy() reads, if so: the run then need not stop where it wants to see them. Null: it reads
+    /// fields. The same on every rank, and always the same.
+    [[nodiscard]] virtual velocity_picks* picks() noexcept { return nullptr; }
+    /// As copy(), from what was picked after a step, counted from the first that was.
+    virtual void copy_picked(std::int64_t /*step*/, std::span<float> /*into*/) {}
     /// The module's own thread. `values` may be used until it returns. What it throws is thrown again on the solver's thread, at
     /// its next call of in_situ.
     virtual void receive(std::int64_t step, double time_s, std::span<const float> values) = 0;
@@ -63,8 +68,13 @@ class in_situ {
     void add(std::unique_ptr<observer> added, int depth = 2);
     [[nodiscard]] bool empty() const noexcept { return modules_.empty(); }
 
-    /// Whether a module sees the fields, or all ranks meet, after this step.
-    [[nodiscard]] bool look_at(std::int64_t step) const;
+    /// Whether a module sees the fields, or all ranks meet, after this step. `without_picks`: modules that can be given what was
+    /// picked do not count.
+    [[nodiscard]] bool look_at(std::int64_t step, bool without_picks = false) const;
+    /// What modules pick that want to see one of the steps first ... last - 1.
+    [[nodiscard]] std::vector<velocity_picks*> picks(std::int64_t first, std::int64_t last) const;
+    /// In the place of after_step() where look_at(step, true) is not true: modules get what was picked after step `first` + n as n.
+    void after_picked(std::int64_t step, double time_s, std::int64_t first);
     /// After each step that look_at() is true of; others may be left out. Blocks only for observers that are behind by their depth.
     /// Collective where one of them meets(step) on it. Throws what a receive() has thrown, once, on the rank where it did: an error
     /// of one rank, for the top of the program.
@@ -82,6 +92,7 @@ class in_situ {
 
   private:
     void wait_until_received(module& of);
+    template <class Copy> void give(module& to, std::int64_t step, double time_s, const Copy& copy);
 
     std::vector<std::unique_ptr<module>> modules_;
     times spent_;

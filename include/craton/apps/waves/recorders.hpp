@@ -3,6 +3,7 @@
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/point_weights.hpp>
 #include <craton/apps/waves/step_engine.hpp>
+#include <craton/apps/waves/velocity_picks.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <cstdint>
@@ -70,15 +71,20 @@ class station_recorder {
     [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
     /// Floats that record() fills.
     [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
-    /// into[component][point]. Not collective; reads only; one thread at a time.
-    void record(const brick_view& view, std::span<float> into) const;
+    /// into[component][point]. Not collective; one thread at a time.
+    void record(const brick_view& view, std::span<float> into);
+    /// The cells that it reads, for others to pick.
+    [[nodiscard]] velocity_picks& picks() noexcept { return picks_; }
+    /// As record(), the same bits, from what was picked after a step.
+    void record_picked(std::int64_t step, std::span<float> into);
 
   private:
     [[nodiscard]] std::vector<point_term> terms() const;
 
-    mutable device_receivers on_device_;
+    device_receivers on_device_;
     std::vector<std::int64_t> points_;
-    std::array<weighted_rows, components> rows_;
+    velocity_picks picks_;
+    std::array<weighted_rows, components> rows_; // offset: place among the cells of picks_
 };
 
 /// Reads strains for strain Green's tensors: e_xx, e_yy, e_zz, e_xy, e_xz, e_yz (tensor strains: shear is half the engineering

@@ -2,10 +2,13 @@
 
 #include <craton/apps/waves/kernels/differences.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/kernels/passage.hpp>
+#include <craton/apps/waves/velocity_picks.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -92,12 +95,15 @@ class step_engine {
     [[nodiscard]] virtual bool in_one_passage() const noexcept { return false; }
     /// Velocities and stresses of inner cells, once per step; all outer velocities are new already, and no outer stress is.
     virtual void update_both(const cell_range& /*inner*/) {}
-    /// How many steps one passage may take where there are no outer cells.
-    [[nodiscard]] virtual std::int64_t most_steps_together() const noexcept { return 1; }
-    /// What is injected from now on belongs to the step so many after the next, below most_steps_together().
+    /// What is injected from now on belongs to the step so many after the next, below most_steps_together. Where in_one_passage().
     virtual void inject_later(std::int64_t /*steps*/) {}
-    /// So many steps of all cells of the brick.
-    virtual void update_together(const cell_range& /*all*/, std::int64_t /*steps*/) {}
+    /// The next update_together() picks velocities after each of its steps but the last, as the picks' steps from `first` on. They
+    /// must live until then. Where in_one_passage().
+    virtual void pick_later(std::span<velocity_picks* const> /*picks*/, std::int64_t /*first*/) {}
+    /// Several steps of all cells of the brick; where in_one_passage(). Where there are neighbours, exchange(half) is called after
+    /// each half step of the outer cells: it gives neighbours their halos and takes theirs.
+    virtual void update_together(const brick_sides& /*neighbours*/, const passage& /*blocks*/,
+                                 const std::function<void(half_step)>& /*exchange*/) {}
 
     /// `count` sources and what each adds to. Returns the set's number. All fields of a set are velocities or all are stresses.
     virtual int add_sources(std::span<const point_term> terms, std::int64_t count) = 0;

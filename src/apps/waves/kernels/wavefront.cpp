@@ -6,8 +6,8 @@ namespace craton::waves {
 
 namespace {
 
-constexpr std::int64_t least_rows = 8;        // of a part: four at its ends are done later
-constexpr std::int64_t planes_at_a_time = 32; // of what is done later, so that threads share it
+constexpr std::int64_t least_rows = 8;       // of a part: four at its ends are done later
+constexpr std::int64_t planes_at_a_time = 8; // of what is done later, so that threads share it
 
 } // namespace
 

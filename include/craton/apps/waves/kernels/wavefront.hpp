@@ -28,24 +28,12 @@ struct wavefront_block {
         const std::int64_t columns = (shape.nx + parts - 1) / parts;
         return {columns, std::max<std::int64_t>(4, (anelastic ? 3400 : 4000) / (columns + 8))};
     }
-    /// For several steps in one passage: what is between four steps' first and last halves, some 20 planes of a block, is 9 MB (12
-    /// MB anelastic) of the last-level cache. At 200^3 half as many rows took a seventh more time, almost twice as many a tenth or
-    /// less.
-    [[nodiscard]] static constexpr wavefront_block of_steps_together(const brick_shape& shape, bool anelastic) {
-        const auto one = of(shape, anelastic);
-        return {one.columns, 2 * one.rows};
+    /// Blocks of about as many rows, as many for each of the threads that share so many rows.
+    [[nodiscard]] wavefront_block shared(std::int64_t of_rows, std::int64_t threads) const {
+        const std::int64_t each = std::max<std::int64_t>(1, (of_rows + rows * threads / 2) / (rows * threads));
+        return {columns, std::max<std::int64_t>(4, (of_rows + each * threads - 1) / (each * threads))};
     }
 };
-
-/// Several steps in one passage, of cells that have no neighbours on other ranks, by one thread: what of the fields is between the
-/// first velocities and the last stresses stays in a cache, and memory is gone through once for all steps. Each half of a step lies
-/// two planes, two rows (and a line of cells) behind the half before it: what it reads is new, and what it writes nobody needs any
-/// more.
-///
-/// Calls update(half, cells), which does the work, for halves 0 <= half < 2 steps: velocities of step half / 2 where half is even,
-/// else stresses. `surface` as in wavefront_blocks. Throws what update does.
-template <class Update>
-void steps_together(const cell_range& all, const wavefront_block& block, bool surface, std::int64_t steps, const Update& update);
 
 /// One part of a step: new velocities of some cells and new stresses of some.
 struct wavefront {
@@ -171,55 +159,6 @@ void wavefront_blocks::run_down(const cell_range& v, const cell_range& s, bool s
         planes(s, s_done, s_to, update_stress);
         v_done = to;
         s_done = std::max(s_done, s_to);
-    }
-}
-
-namespace detail {
-
-/// An axis cut into blocks; in each, halves begin `lag` cells before each other, but for the ends of the whole.
-struct lagging_blocks {
-    std::int64_t first, last, count, unit, lag;
-
-    static lagging_blocks of(std::int64_t first, std::int64_t last, std::int64_t size, std::int64_t unit, std::int64_t lag) {
-        return {first, last, std::max<std::int64_t>(1, (last - first + size / 2) / size), unit, lag};
-    }
-    // Where block n begins, in a half.
-    [[nodiscard]] std::int64_t begin(std::int64_t n, std::int64_t half) const {
-        if (n == 0) return first;
-        if (n == count) return last;
-        return std::max(first, (first + (last - first) * n / count) / unit * unit - half * lag);
-    }
-};
-
-} // namespace detail
-
-template <class Update>
-void steps_together(const cell_range& all, const wavefront_block& block, bool surface, std::int64_t steps, const Update& update) {
-    if (all.empty()) return;
-    const std::int64_t line = 16; // floats: vectors begin where cache lines do
-    const auto x = detail::lagging_blocks::of(all.i0, all.i1, block.columns, line, line);
-    const auto y = detail::lagging_blocks::of(all.j0, all.j1, block.rows, 1, halo);
-    // At a surface the first planes of each half need so many of the half before.
-    const std::int64_t wide = surface ? std::min<std::int64_t>(all.k1, surface_closure::width) : all.k0;
-    std::vector<std::int64_t> done(static_cast<std::size_t>(2 * steps));
-    for (std::int64_t n = 0; n < x.count * y.count; ++n) {
-        const std::int64_t a = n % x.count;
-        const std::int64_t b = n / x.count;
-        std::ranges::fill(done, all.k0);
-        for (std::int64_t to = std::max(wide, all.k0 + 1); done.back() < all.k1; ++to) {
-            for (std::int64_t half = 0; half < 2 * steps; ++half) {
-                std::int64_t& own = done[static_cast<std::size_t>(half)];
-                std::int64_t end = std::min(to, all.k1);
-                if (half > 0) {
-                    const std::int64_t before = done[static_cast<std::size_t>(half - 1)];
-                    end = before == all.k1 ? before : before < wide ? all.k0 : before - halo;
-                }
-                if (end <= own) continue;
-                const cell_range cells{x.begin(a, half), x.begin(a + 1, half), y.begin(b, half), y.begin(b + 1, half), own, end};
-                if (!cells.empty()) update(half, cells);
-                own = end;
-            }
-        }
     }
 }
 
