@@ -35,15 +35,16 @@ std::int64_t count_of(const std::string& processors) {
 
 } // namespace
 
-std::int64_t last_level_cache_share(std::int64_t processes) {
-    for (const char* const level : {"3", "2"}) {
-        const std::string folder = std::string("/sys/devices/system/cpu/cpu0/cache/index") + level + "/";
+std::int64_t last_level_cache_share(std::int64_t processes, std::int64_t threads) {
+    for (const char* const index : {"3", "2"}) {
+        const std::string folder = std::string("/sys/devices/system/cpu/cpu0/cache/index") + index + "/";
         const std::int64_t kib = std::atoll(first_line(folder + "size").c_str()); // "32768K"
         const std::int64_t sharing = count_of(first_line(folder + "shared_cpu_list"));
         if (kib <= 0 || sharing <= 0) continue;
         const std::int64_t caches = std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN) / sharing);
         const std::int64_t one = kib << 10;
-        return std::min(one, one * caches / std::max<std::int64_t>(1, processes));
+        const std::int64_t even = one * caches / std::max<std::int64_t>(1, processes);
+        return std::min({one, even, 2 * one * std::max<std::int64_t>(1, threads) / sharing});
     }
     return unknown;
 }

@@ -209,15 +209,26 @@ class host_engine final : public step_engine {
     // Velocities of the cells of one plane before they are those of the next step.
     void pick(velocity_picks& of, std::int64_t step, const cell_range& cells) const {
         const auto& shape = fields_.shape;
-        const auto row = [&](std::int64_t j) { return std::ranges::lower_bound(of.cells, shape.at(0, j, cells.k0)); };
-        const auto last = row(cells.j1);
-        for (auto cell = row(cells.j0); cell != last; ++cell) {
-            const std::int64_t i = *cell % shape.plane % shape.pitch;
-            if (i < cells.i0 || i >= cells.i1) continue;
+        const auto from = [&](auto begin, std::int64_t i, std::int64_t j) {
+            return std::lower_bound(begin, of.cells.end(), shape.at(i, j, cells.k0));
+        };
+        auto cell = from(of.cells.begin(), cells.i0, cells.j0);
+        while (cell != of.cells.end() && *cell < shape.at(cells.i1, cells.j1 - 1, cells.k0)) {
+            const std::int64_t in_plane = *cell - shape.at(0, 0, cells.k0);
+            const std::int64_t j = in_plane / shape.pitch;
+            if (in_plane - j * shape.pitch < cells.i0) {
+                cell = from(cell, cells.i0, j);
+                continue;
+            }
+            if (in_plane - j * shape.pitch >= cells.i1) {
+                cell = from(cell, cells.i0, j + 1);
+                continue;
+            }
             const auto n = cell - of.cells.begin();
             of.of(step, 0)[n] = fields_.v.x[*cell];
             of.of(step, 1)[n] = fields_.v.y[*cell];
             of.of(step, 2)[n] = fields_.v.z[*cell];
+            ++cell;
         }
     }
 

@@ -1,5 +1,7 @@
 #include <craton/apps/waves/in_situ.hpp>
 
+#include "first_failure.hpp"
+
 #include <craton/base/assert.hpp>
 #include <craton/base/timer.hpp>
 
@@ -141,25 +143,30 @@ template <class Copy> void in_situ::give(module& to, std::int64_t step, double t
 }
 
 void in_situ::after_picked(std::int64_t step, double time_s, std::int64_t first) {
+    first_failure failure;
     for (const auto& each : modules_) {
         module& m = *each;
         if (m.failed || !m.of->wants(step)) continue;
-        give(m, step, time_s, [&](std::span<float> into) { m.of->copy_picked(step - first, into); });
+        failure.keep_of([&] { give(m, step, time_s, [&](std::span<float> into) { m.of->copy_picked(step - first, into); }); });
     }
+    failure.rethrow();
 }
 
 void in_situ::after_step(std::int64_t step, double time_s, const brick_view& view) {
+    first_failure failure;
     for (const auto& each : modules_) {
         module& m = *each;
         if (m.failed) continue;
-        if (m.of->wants(step)) give(m, step, time_s, [&](std::span<float> into) { m.of->copy(view, into); });
-        if (m.of->meets(step)) {
+        failure.keep_of([&] {
+            if (m.of->wants(step)) give(m, step, time_s, [&](std::span<float> into) { m.of->copy(view, into); });
+            if (!m.of->meets(step)) return;
             wait_until_received(m);
             const base::timer meeting;
             m.of->meet();
             spent_.meeting_s += meeting.seconds();
-        }
+        });
     }
+    failure.rethrow();
 }
 
 void in_situ::save() {

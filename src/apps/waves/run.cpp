@@ -1,5 +1,7 @@
 #include <craton/apps/waves/run.hpp>
 
+#include "first_failure.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +24,11 @@ brick_view run::view() const {
             waves_.points_cleared()};
 }
 
-void run::watch(std::unique_ptr<observer> module) { modules_.add(std::move(module)); }
+void run::watch(std::unique_ptr<observer> module) {
+    // What was picked in a passage comes all at once.
+    const auto at_once = module->picks() != nullptr ? static_cast<int>(waves_.steps_together()) : 1;
+    modules_.add(std::move(module), 1 + at_once);
+}
 
 void run::write_stations(const output_plan& plan, std::span<const position_m> stations) {
     watch(make_station_writer(waves_.ranks(), plan, stations, grid(), view(), surface()));
@@ -41,21 +47,35 @@ void run::call(const schedule& when, std::vector<wanted_box> boxes, std::functio
     watch(make_box_observer(when, std::move(boxes), grid(), view().place, std::move(function)));
 }
 
+// The next step, before `end`, after which somebody looks at fields. Modules that pick do not stop the run, but what they pick is
+// handed on after each passage; passages up to the next stop are about equally long.
+std::int64_t run::next_stop(std::int64_t end) const {
+    const std::int64_t first = waves_.step();
+    const std::int64_t together = waves_.steps_together();
+    const bool can_pick = together > 1 && !modules_.picks(first, std::min(end, first + together)).empty();
+    constexpr std::int64_t passages_ahead = 4;
+    const std::int64_t most = can_pick ? std::min(end, first + passages_ahead * together) : end;
+    std::int64_t last = first;
+    while (last + 1 < most && !modules_.look_at(last, can_pick)) ++last;
+    if (!can_pick) return last;
+    const std::int64_t steps = last + 1 - first;
+    const std::int64_t passages = (steps + together - 1) / together;
+    return first + (steps + passages - 1) / passages - 1;
+}
+
 void run::advance(std::int64_t steps) {
     const std::int64_t end = waves_.step() + steps;
     while (waves_.step() < end) {
-        // Up to the next step after which somebody looks; but for those whose velocities are picked on the way.
         const std::int64_t first = waves_.step();
-        const std::int64_t together = waves_.steps_together();
-        const std::int64_t soon = std::min(end, first + together);
-        const bool can_pick = together > 1 && !modules_.picks(first, soon).empty();
-        const std::int64_t most = can_pick ? soon : end;
-        std::int64_t last = first;
-        while (last + 1 < most && !modules_.look_at(last, can_pick)) ++last;
+        const std::int64_t last = next_stop(end);
         waves_.advance(last + 1 - first, modules_.picks(first, last));
-        for (std::int64_t step = first; step < last; ++step)
-            modules_.after_picked(step, static_cast<double>(step + 1) * waves_.options().dt_s, first);
-        modules_.after_step(last, waves_.time_s(), view());
+        first_failure failure;
+        for (std::int64_t step = first; step < last; ++step) {
+            const double time_s = static_cast<double>(step + 1) * waves_.options().dt_s;
+            failure.keep_of([&] { modules_.after_picked(step, time_s, first); });
+        }
+        failure.keep_of([&] { modules_.after_step(last, waves_.time_s(), view()); });
+        failure.rethrow();
     }
 }
 

@@ -10,6 +10,7 @@
 #include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/array/block_grid.hpp>
 #include <craton/array/halo_exchange.hpp>
+#include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/last_level_cache.hpp>
 #include <craton/base/thread_team.hpp>
@@ -144,13 +145,21 @@ struct solver::state {
             plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
             plan.inner.clear();
         }
-        if (!engine->in_one_passage()) return;
-        together = options.together ? *options.together : chosen_passage();
-        together.steps = grid.ranks().communicator().minimum(together.steps);
+        choose_steps_together();
+    }
+
+    // The same number on all ranks, with blocks for it.
+    void choose_steps_together() {
+        const bool able = engine->in_one_passage();
+        if (able) together = options.together ? *options.together : chosen_passage(most_steps_together);
+        grid.ranks().barrier();
+        const std::int64_t steps = grid.ranks().communicator().minimum(together.steps);
+        if (able && !options.together && steps < together.steps) together = chosen_passage(steps);
+        together.steps = steps;
     }
 
     // Steps that share a passage cannot hide halos that travel between nodes.
-    [[nodiscard]] passage chosen_passage() const {
+    [[nodiscard]] passage chosen_passage(std::int64_t most_steps) const {
         const auto& ranks = grid.ranks();
         for (int axis = 0; axis < 3; ++axis) {
             for (const int side : {-1, 1}) {
@@ -159,7 +168,8 @@ struct solver::state {
             }
         }
         return choose_passage(fields.shape, fields.anelastic(), neighbours,
-                              base::last_level_cache_share(std::ssize(ranks.node().world_rank)), team.size());
+                              base::last_level_cache_share(std::ssize(ranks.node().world_rank), team.size()), team.size(),
+                              most_steps);
     }
 
     void half(half_step which, array::halo_exchange<float>& exchange) {
@@ -335,6 +345,7 @@ void solver::set_force_series(const source_series& series) { state_->sources.set
 
 void solver::advance(std::int64_t steps) { advance(steps, {}); }
 void solver::advance(std::int64_t steps, std::span<velocity_picks* const> picks) {
+    CRATON_ASSERT(picks.empty() || device() == nullptr);
     for (auto* const each : picks) each->hold(steps);
     for (std::int64_t taken = 0; taken < steps;) {
         state_->engine->pick_later(picks, taken);

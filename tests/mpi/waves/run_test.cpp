@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,9 +130,11 @@ class listener : public observer {
         recorder_.record_picked(step, into);
     }
     void receive(std::int64_t step, double time_s, std::span<const float> values) override {
+        if (step == throws_at) throw std::runtime_error("not this step");
         into_->push_back({step, time_s, {values.begin(), values.end()}});
     }
 
+    std::int64_t throws_at = -1;
     static inline int picked = 0;
 
   private:
@@ -172,6 +175,38 @@ TEST_P(waves_run_test, stations_hear_the_same_of_steps_that_share_a_passage) {
         EXPECT_EQ(heard(together), one_by_one) << together << " steps together";
         EXPECT_GT(listener::picked, steps / 2);
     }
+}
+
+TEST_P(waves_run_test, a_module_that_fails_takes_no_step_from_others) {
+    const std::vector<position_m> stations{{850, 850, 0}};
+    auto made = options();
+    made.together = passage{6, 5, 6};
+    run waves(world(), layout(world().size()), made, ground);
+    put_source(waves);
+    std::array<std::vector<listener::heard>, 3> found;
+    for (std::size_t n = 0; n < found.size(); ++n) {
+        station_recorder recorder(stations, waves.grid(), waves.view().place, waves.surface());
+        auto module = std::make_unique<listener>(schedule{0, 1, steps}, std::move(recorder), found[n]);
+        if (n == 1) module->throws_at = 2;
+        waves.watch(std::move(module));
+    }
+    int thrown = 0;
+    while (waves.waves().step() < steps) {
+        try {
+            waves.advance(steps - waves.waves().step());
+        } catch (const std::runtime_error& error) {
+            EXPECT_STREQ(error.what(), "not this step");
+            ++thrown;
+        }
+    }
+    EXPECT_EQ(thrown, 1);
+    try {
+        waves.finish();
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(found[0].size(), static_cast<std::size_t>(steps));
+    EXPECT_EQ(found[1].size(), 2);
+    EXPECT_EQ(found[2], found[0]);
 }
 
 TEST_P(waves_run_test, goes_on_from_a_checkpoint_bit_for_bit) {

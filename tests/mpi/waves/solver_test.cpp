@@ -185,6 +185,7 @@ TEST_P(waves_solver_test, steps_together_are_those_one_by_one) {
             std::vector<solver> others;
             others.push_back(made(1, 3));
             if (world().size() < 3) others.push_back(made(2, 8));
+            if (world().size() == 1) others.push_back(made(4, 5)); // two fronts
             put_sources(one_by_one);
             for (auto& each : others) put_sources(each);
             for (const std::int64_t steps : {1, 7, 4, 16}) {

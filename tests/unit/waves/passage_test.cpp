@@ -102,7 +102,7 @@ TEST(passages, are_chosen_by_what_the_cache_holds) {
     EXPECT_EQ(chosen(64, 32 * mib, {}, 1).steps, 1) << "the brick fits";
     EXPECT_EQ(chosen(200, mib / 2, {}, 1).steps, 1) << "no block fits";
     const auto whole = chosen(200, 32 * mib, {}, 1);
-    EXPECT_EQ(whole.steps, most_steps_together);
+    EXPECT_GE(whole.steps, 6);
     EXPECT_GE(whole.rows, 16);
     const brick_sides between{{false, false, true}, {false, false, true}};
     EXPECT_LT(chosen(200, 32 * mib, between, 1).steps, whole.steps) << "shells cost";

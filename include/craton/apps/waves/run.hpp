@@ -43,8 +43,9 @@ class run {
     /// A function that gets this rank's part of fields on its own thread. Not collective. Throws as make_box_observer.
     void call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function);
 
-    /// Collective; blocking, polls. After each step the modules see it, as steps counted from 0 with the time of its stress, (step
-    /// + 1) dt. Throws what a module has thrown, on its rank alone.
+    /// Collective; blocking, polls. Modules see the steps that they want, counted from 0, with the time of their stress, (step + 1)
+    /// dt: at once, or, if they pick velocities, after the passage that the step was a part of. Throws what a module has thrown, on
+    /// its rank alone, once all other modules have what they wanted.
     void advance(std::int64_t steps);
 
     /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a
@@ -55,6 +56,8 @@ class run {
     [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }
 
   private:
+    [[nodiscard]] std::int64_t next_stop(std::int64_t end) const;
+
     solver waves_;
     bool at_surface_;
     surface_closure closure_ = fourth_order_closure();

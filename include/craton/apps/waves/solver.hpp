@@ -35,8 +35,8 @@ struct solver_options {
     std::function<std::unique_ptr<step_engine>(const brick_fields&, const halo_plan&, absorbing_layers*)> make_engine;
     int threads = 1;     ///< of each rank
     bool overlap = true; ///< inner cells are computed while halos travel; the same bits without
-    /// How many steps go through memory together, in which blocks; the same bits in any way. None: choose_passage(), where all
-    /// neighbours are of the node; else one step, whose halos travel while inner cells are computed.
+    /// How many steps go through memory together, in which blocks; the same bits in any way. None: choose_passage() where all ranks
+    /// are of one node; else one step, whose halos travel while inner cells are computed.
     std::optional<passage> together;
 };
 
@@ -102,8 +102,7 @@ class solver {
     void advance(std::int64_t steps);
     /// And velocities are picked after each of the steps, beginning with step 0 of the picks. On the host.
     void advance(std::int64_t steps, std::span<velocity_picks* const> picks);
-    /// How many steps share a passage through memory, at most: stopping less often than after so many is as good as never. The same
-    /// on every rank.
+    /// How many steps share a passage through memory, at most: stops are best multiples of it apart. The same on every rank.
     [[nodiscard]] std::int64_t steps_together() const noexcept;
     /// Called on each rank after each step.
     void after_each_step(std::function<void()> what);

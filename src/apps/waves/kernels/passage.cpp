@@ -19,12 +19,19 @@ constexpr std::int64_t most_bytes = std::int64_t{32} << 20; // for each thread: 
 // What a cell's fields and media take.
 constexpr std::int64_t bytes_of_a_cell(bool anelastic) { return anelastic ? 80 : 52; }
 
+// So many, or a few fewer, such that blocks of them are alike.
+constexpr std::int64_t even(std::int64_t whole, std::int64_t block) {
+    const std::int64_t count = (whole + block - 1) / block;
+    return (whole + count - 1) / count;
+}
+
 // Fraction of a passage's work that is left for the shell.
 double part_in_shell(const brick_shape& shape, const brick_sides& neighbours, std::int64_t steps) {
     const std::array<std::int64_t, 3> extents{shape.nx, shape.ny, shape.nz};
     double part = 0;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        const int sides = (neighbours.low[axis] ? 1 : 0) + (neighbours.high[axis] ? 1 : 0);
+        const int weight = axis == 0 ? 2 : 1; // slabs across rows take parts of lines
+        const int sides = weight * ((neighbours.low[axis] ? 1 : 0) + (neighbours.high[axis] ? 1 : 0));
         part += sides * static_cast<double>(2 * steps - 1) / static_cast<double>(extents[axis]);
     }
     return part;
@@ -51,17 +58,18 @@ std::vector<cell_range> shell_of(const cell_range& all, const cell_range& inner)
 }
 
 passage choose_passage(const brick_shape& shape, bool anelastic, const brick_sides& neighbours, std::int64_t cache_bytes,
-                       std::int64_t threads) {
+                       std::int64_t threads, std::int64_t most_steps) {
     const std::int64_t row = shape.pitch * bytes_of_a_cell(anelastic);
     const auto cache = static_cast<std::int64_t>(share_of_cache * static_cast<double>(std::min(cache_bytes, threads * most_bytes)));
     const passage single{1, shape.ny + 1, shape.nz + 1};
     if (row * shape.ny * shape.nz <= cache) return single;
     passage best = single;
     double least = 1 + fetching;
-    for (std::int64_t steps = 2; steps <= most_steps_together; ++steps) {
+    for (std::int64_t steps = 2; steps <= most_steps; ++steps) {
         const std::int64_t lag = 2 * halo * steps;
-        const std::int64_t rows = std::min(cache / (row * (planes_of_a_block + lag)), shape.ny);
-        if (rows < std::min(fewest_rows * threads, shape.ny)) break;
+        const std::int64_t most_rows = std::min(cache / (row * (planes_of_a_block + lag)), shape.ny);
+        if (most_rows < std::min(fewest_rows * threads, shape.ny)) break;
+        const std::int64_t rows = even(shape.ny, most_rows);
         const double again = static_cast<double>(rows + lag) / static_cast<double>(rows);
         const double cost =
             1 + fetching * again / static_cast<double>(steps) + in_a_shell * part_in_shell(shape, neighbours, steps);

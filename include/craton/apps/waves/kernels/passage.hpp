@@ -15,7 +15,7 @@ namespace craton::waves {
 // writes nobody needs any more.
 //
 // Beside a neighbour a half needs what the neighbour's half before has given. There each half stops two cells earlier than the one
-// before (`reached`). What is left, a shell of the brick, is done afterwards half by half, with an exchange of halos before each.
+// before (`reached`). What is left, a shell of the brick, is done afterwards half by half, with an exchange of halos after each.
 // No cell is computed twice, and the halos are as deep as for single steps.
 
 /// Sides of a brick, by axis (x, y, z): those that have a neighbour.
@@ -30,14 +30,14 @@ struct passage {
     std::int64_t steps = 1, rows = 0, planes = 0;
 };
 
-/// The most steps that choose_passage() gives.
+/// The most steps of a passage.
 inline constexpr std::int64_t most_steps_together = 8;
 
-/// A passage of about the least time for a brick whose threads have so much of the last-level cache to themselves. More steps fetch each cell less
-/// often. They also make blocks thinner, which fetches the rows between blocks more often, and shells thicker. One step where the
-/// brick fits into the cache, or the cache holds no block.
+/// A passage of about the least time for a brick whose threads have so much of the last-level cache to themselves. More steps fetch
+/// each cell less often. They also make blocks thinner, which fetches the rows between blocks more often, and shells thicker. One
+/// step where the brick fits into what is used of the cache (three quarters, 24 MiB for each thread at most), or no block does.
 [[nodiscard]] passage choose_passage(const brick_shape& shape, bool anelastic, const brick_sides& neighbours,
-                                     std::int64_t cache_bytes, std::int64_t threads);
+                                     std::int64_t cache_bytes, std::int64_t threads, std::int64_t most_steps = most_steps_together);
 
 namespace detail {
 
