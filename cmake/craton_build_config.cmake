@@ -1,7 +1,9 @@
 # The generated public header <craton/base/build_config.hpp>: version, commit, compiler, flags, build type.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type_upper)
 set(craton_flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type_upper}}")
-if(CRATON_NATIVE)
+if(craton_level)
+  string(APPEND craton_flags " -march=${craton_level} -mtune=generic")
+elseif(CRATON_NATIVE)
   string(APPEND craton_flags " -march=native")
 endif()
 string(STRIP "${craton_flags}" craton_flags)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,26 +15,51 @@ import numpy as _numpy  # noqa: F401
 __all__ = ["build_info", "check_mpi", "end_all_ranks_on_uncaught_exceptions", "extension", "openblas_core"]
 
 
+LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+"""Of the x86-64 architecture: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512 (F, BW, CD, DQ, VL)."""
+
+
 def openblas_core() -> str | None:
     """The OpenBLAS kernel set that this processor can run, or None where OpenBLAS decides well by itself.
 
     OpenBLAS 0.3.21 (Debian 12), which the extension is linked against, knows Intel processors by model number. It takes younger
     ones for a Prescott of 2004 and runs SSE3 kernels on them, five times slower. The instruction set tells what it may use.
     """
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as stream:
-            flags = next((set(line.split()) for line in stream if line.startswith("flags")), set())
-    except OSError:
-        return None
-    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags:
-        return "SkylakeX"
-    if {"avx2", "fma"} <= flags:
-        return "Haswell"
-    return None
+    return {"x86-64-v4": "SkylakeX", "x86-64-v3": "Haswell"}.get(processor_level())
+
+
+def processor_level() -> str:
+    """The highest of LEVELS that this processor and system have, or that CRATON_LEVEL asks for if it is lower.
+
+    Empty where the architecture is another. ImportError for a CRATON_LEVEL that is none of LEVELS.
+    """
+    from craton import _processor
+
+    found = _processor.level()
+    asked = os.environ.get("CRATON_LEVEL", "")
+    if asked and asked not in LEVELS:
+        raise ImportError(f"CRATON_LEVEL={asked}; allowed: {', '.join(LEVELS)}, or nothing for what the processor has")
+    return min(found, asked) if asked and found else found  # their names are in the order of the levels
+
+
+def _choose_build() -> None:
+    """Lets `craton._craton` be the build for the highest level that this processor has, where there are several."""
+    builds = Path(__file__).with_name("_levels")
+    if not builds.is_dir():
+        return
+    level = processor_level()
+    if level < LEVELS[1]:
+        raise ImportError(
+            f"this build of craton needs {LEVELS[1]} (SSE4.2); the processor has {level or 'another architecture'}"
+        )
+    fitting = sorted(build.name for build in builds.iterdir() if build.name <= level)
+    if fitting:
+        sys.modules["craton"].__path__.insert(0, str(builds / fitting[-1]))
 
 
 def _load() -> Any:
     """Loads the extension, with the hint for OpenBLAS in the environment just while its library starts up."""
+    _choose_build()
     hint = None if "OPENBLAS_CORETYPE" in os.environ else openblas_core()
     if hint:
         os.environ["OPENBLAS_CORETYPE"] = hint

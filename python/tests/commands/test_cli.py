@@ -12,8 +12,10 @@ import time
 import tomllib
 from pathlib import Path
 
+import craton as craton_package
 import pytest
 from command_line import craton
+from craton import _extension
 from helpers import environment_without_mpi
 
 RECORD_KEYS = {
@@ -219,6 +221,42 @@ def test_doctor() -> None:
     shown = craton("doctor")
     assert shown.returncode == 0
     assert "MPI threads" in shown.stdout
+
+
+def of_level(asked: str, code: str) -> str:
+    """What a program prints with CRATON_LEVEL set."""
+    environment = {**os.environ, "CRATON_LEVEL": asked}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    return done.stdout + done.stderr
+
+
+def test_a_lower_level_of_the_processor_can_be_asked_for() -> None:
+    ask = "from craton import _extension as e; print(e.processor_level() or 'none', e.openblas_core())"
+    own = of_level("", ask).split()[0]
+    if own == "none":
+        pytest.skip("not of the x86-64 architecture")
+    assert own in _extension.LEVELS
+    assert of_level("x86-64-v2", ask).split() == [min(own, "x86-64-v2"), "None"]
+    assert of_level("x86-64-v4", ask).split()[0] == own
+    said = of_level("x86-64-v9", "import craton")
+    assert "CRATON_LEVEL=x86-64-v9; allowed: x86-64, x86-64-v2, x86-64-v3, x86-64-v4" in said
+
+
+def test_of_several_builds_the_highest_fitting_one_is_found_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for level in ("x86-64-v3", "x86-64-v4"):
+        (tmp_path / "_levels" / level).mkdir(parents=True)
+    monkeypatch.setattr(_extension, "__file__", str(tmp_path / "_extension.py"))
+    for own, found in (("x86-64-v2", []), ("x86-64-v3", ["x86-64-v3"]), ("x86-64-v4", ["x86-64-v4"])):
+        monkeypatch.setattr(craton_package, "__path__", [])
+        monkeypatch.setattr(_extension, "processor_level", lambda own=own: own)
+        _extension._choose_build()
+        assert [Path(each).name for each in craton_package.__path__] == found
+    for own in ("x86-64", ""):
+        monkeypatch.setattr(_extension, "processor_level", lambda own=own: own)
+        with pytest.raises(ImportError, match="this build of craton needs x86-64-v2"):
+            _extension._choose_build()
 
 
 def test_doctor_notices_kernels_for_an_ancient_processor() -> None:
