@@ -140,9 +140,11 @@ class stage {
     comparison run() {
         comparison found;
         found.mean_run = mean_run_length();
+        found.least_bytes = everything_.empty() ? 0 : least_bytes_per_element(everything_);
         alone_.alone([&] {
             found.one_thread = base::measure_memory(1);
             found.two_threads = base::measure_memory(2);
+            found.in_place_gb_s = base::measure_memory_in_place(2);
         });
         ours(found);
         if (options_.peers) peers(found);

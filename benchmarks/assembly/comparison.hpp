@@ -31,6 +31,8 @@ struct contender_rates {
 
 struct comparison {
     double mean_run = 0.0;
+    double least_bytes = 0.0;   ///< per element (least_bytes_per_element)
+    double in_place_gb_s = 0.0; ///< read and written by two threads (base::measure_memory_in_place)
     base::memory_rates one_thread, two_threads;
     std::vector<contender_rates> contenders;
 };

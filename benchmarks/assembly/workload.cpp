@@ -146,6 +146,21 @@ double mean_run(const update_list& updates) {
     return runs == 0 ? 0.0 : static_cast<double>(indices) / static_cast<double>(runs);
 }
 
+double least_bytes_per_element(const update_list& updates) {
+    constexpr std::int64_t line = 16; // floats
+    double lines = 0, elements = 0;
+    for (const auto* update : updates) {
+        const auto& rows = update->indices; // each column has those up to its own
+        std::int64_t of_column = 0;
+        for (std::size_t j = 0; j < rows.size(); ++j) {
+            if (j == 0 || rows[j] / line != rows[j - 1] / line) ++of_column;
+            lines += static_cast<double>(of_column);
+            elements += static_cast<double>(j + 1);
+        }
+    }
+    return sizeof(float) + 2 * line * sizeof(float) * lines / elements;
+}
+
 std::uint64_t sum_of_matrix(const float* elements, std::int64_t side) {
     std::uint64_t total = 0;
     for (std::int64_t j = 0; j < side; ++j) {

@@ -60,6 +60,10 @@ class update_pool {
 /// Mean length of the stretches of consecutive indices.
 [[nodiscard]] double mean_run(const update_list& updates);
 
+/// Bytes that an element of the updates costs at least, where no update finds in a cache what another has left there: each cache
+/// line of the matrix that an update touches is read and written once, and its block is read.
+[[nodiscard]] double least_bytes_per_element(const update_list& updates);
+
 /// A linear functional of a matrix in whole-number arithmetic modulo 2^64: the sum of a(i, j) weight(i, j) with odd pseudo-random
 /// weights. Two matrices of small whole numbers that differ anywhere have different sums, but for one chance in millions.
 class weighted_sum {

@@ -38,6 +38,8 @@ using findings = nb::typed<nb::dict, nb::str, annotated<"typing.Any">>;
 findings to_dict(const bench::comparison& found) {
     findings result;
     result["mean_run"] = found.mean_run;
+    result["least_bytes"] = found.least_bytes;
+    result["in_place_gb_s"] = found.in_place_gb_s;
     result["memcpy_gb_s"] = std::vector{found.one_thread.memcpy_gb_s, found.two_threads.memcpy_gb_s};
     result["triad_gb_s"] = std::vector{found.one_thread.triad_gb_s, found.two_threads.triad_gb_s};
     nb::list contenders;
@@ -124,7 +126,8 @@ void bind_benchmarks(nb::module_& m) {
         R"(The comparison of `craton bench assembly` for one shape: the same updates by all contenders in turn.
 
 Collective over comm, blocking. passes: how often each update is applied. ranks: numbers of ranks to measure, each the
-first so many of the job. peers: also MPI-3 RMA and replicated matrices. Returns on rank 0 mean_run; memcpy_gb_s and
+first so many of the job. peers: also MPI-3 RMA and replicated matrices. Returns on rank 0 mean_run; least_bytes, that an
+element costs if every cache line that an update touches is read and written once; in_place_gb_s, of two threads; memcpy_gb_s and
 triad_gb_s, each on one and two threads; and contenders, each with name, ranks, rates (million elements per second),
 processor_rates (per processor second) and note. benchmarks/assembly/comparison.hpp describes the contenders. UserError
 for shapes and ranks that make no sense; RuntimeError where a sum is wrong.)");

@@ -22,6 +22,8 @@ TARGETS = {
     (16384, 1024, 1): {"direct": 2.5},
 }
 """What 2 ranks on 2 cores must reach, times the plain loop on 2 threads."""
+OF_TOUCHED_LINES = {16384: 0.65}
+"""What direct delivery on 2 ranks must reach, by the matrix's side, of touched lines read and written once; order 0, n = 1024."""
 OF_TWO_RANKS = 0.75
 """What 4 ranks on the same 2 cores must reach of it."""
 LOOP = "loop, own updates"
@@ -52,6 +54,9 @@ def assembly(run: Run) -> Iterator[Measurement]:
     memory on two threads, while the other ranks sleep. Each thread has its own updates, as the ranks have, and no lock (it may lose
     contributions where they meet): that is what ratios are of. A second line shows the loop with every second group of 64 columns
     to each thread, which is safe and quicker, but needs all updates in one memory.
+
+    "touched lines": what the memory could do, changed in place by two threads in the same run, if each cache line that an update
+    touches were read and written once, and each block read.
 
     Messages travel between two virtual nodes of this machine; with more than 2 ranks also between as many nodes as ranks.
     A job of more than 2 ranks measures its first 2 alone as well, so that `--ranks 4` shows what more ranks than cores cost.
@@ -96,6 +101,14 @@ def compared(found: dict[str, Any], case: tuple[int, int, int]) -> Iterator[Meas
             label = f"{name}, {ranks} ranks / 2 ranks"
             target = OF_TWO_RANKS if ranks == 4 else None
             yield Measurement(label, values, unit, two, "the same, 2 ranks", target, ranks=ranks, group=group)
+    touched = 1e3 * found["in_place_gb_s"] / found["least_bytes"]
+    for name, ranks in rates:
+        if name == "direct" and ranks == 2:
+            target = OF_TOUCHED_LINES.get(case[0]) if case[1:] == (1024, 0) else None
+            note = f"{found['least_bytes']:.0f} bytes per element at {found['in_place_gb_s']:.1f} GB/s"
+            values = rates[name, ranks]["rates"]
+            label = f"{name}, 2 ranks / touched lines"
+            yield Measurement(label, values, unit, [touched], "touched lines", target, ranks=2, note=note, group=group)
     # an element is read with its update and written: 12 bytes
     triad = found["triad_gb_s"][1] * 1e3 / 12
     machine = (

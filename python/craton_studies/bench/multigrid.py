@@ -1,11 +1,13 @@
-"""F-cycles of HPGMG-FV's test problems beside the memory's speed, and threads beside ranks."""
+"""F-cycles of HPGMG-FV's test problems beside the memory's speed, threads beside ranks, and hypre's PFMG."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from craton.errors import UserError
 
+from craton_studies.bench.hypre_solver import Pfmg, hypre_library
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
 from craton_studies.multigrid.scaling_layout import OPERATORS
 from craton_studies.multigrid.timing import Contender, rates_in_turn
@@ -26,6 +28,7 @@ OF_TWO_RANKS = 0.85
         "box": Option(64, "cells of a box along each side"),
         "cells": Option(128, "of the grid along each side"),
         "cycles": Option(4, "F-cycles of each contender in each repeat"),
+        "hypre": Option(1, "1: hypre's PFMG beside 7pt, where Debian's libhypre is installed; 0: leave it out"),
     },
 )
 def multigrid(run: Run) -> Iterator[Measurement]:
@@ -39,6 +42,9 @@ def multigrid(run: Run) -> Iterator[Measurement]:
 
     "1 rank x 2 threads": rank 0 alone solves the same problem with as many threads as the job has ranks, while the others
     sleep. "packed": ghosts travel in buffers packed by hand, the comparison of `craton study ladder`.
+
+    "hypre": its PFMG (red-black Gauss-Seidel, coarse operators of 7 points) on the same ranks, for -div grad u = f with constant
+    coefficients on as many cells: V-cycles from zero until the relative residual is what an F-cycle leaves.
     """
     o = run.options
     cells, box, size = o["cells"], o["box"], run.comm.size
@@ -46,6 +52,7 @@ def multigrid(run: Run) -> Iterator[Measurement]:
         raise UserError(
             f"--set box={box} --set cells={cells}; allowed: a multiple of boxes, at least one per rank, box >= 4"
         )
+    hypre = _Hypre.found(run, cells) if o["hypre"] == 1 else None
     for operator, smoother in problems(o["cases"]):
         run.say(f"{operator} {smoother} ...")
         contenders = [Contender(f"{size} ranks", size, 1), Contender(f"{size} ranks, packed", size, 1, exchange="bulk")]
@@ -62,11 +69,44 @@ def multigrid(run: Run) -> Iterator[Measurement]:
             o["cycles"],
             run.ranks_per_node,
             triad_threads=size,
+            peer=hypre.peer if hypre and operator == "7pt" else None,
         )
         if run.comm.rank == 0:
             group = f"{operator} {smoother}, {cells}^3 cells in boxes of {box}^3"
             moved = bytes_per_unknown(operator, smoother)
             yield from _compared(found.rates, found.triad_gb_s, group, TARGETS.get((operator, smoother)), size, moved)
+            if found.peer and hypre:
+                note = f"hypre takes {hypre.cycles} V-cycles to a relative residual of {found.residual:.1e}"
+                ours = found.rates[f"{size} ranks"]
+                yield Measurement(
+                    f"{size} ranks / hypre", ours, "M DOF/s", found.peer, "hypre PFMG", note=note, group=group
+                )
+            elif o["hypre"] == 1 and operator == "7pt":
+                yield Measurement(
+                    "hypre", [], "M DOF/s", note="libhypre is not installed (apt-get install libhypre-dev)", group=group
+                )
+
+
+@dataclass
+class _Hypre:
+    """hypre's solver, and how many cycles it took last."""
+
+    solver: Pfmg
+    cycles: int = 0
+
+    @classmethod
+    def found(cls, run: Run, cells: int) -> _Hypre | None:
+        """None where one of the ranks has no library. Collective."""
+        library = hypre_library()
+        if not all(run.comm.allgather(library is not None)):
+            return None
+        assert library is not None
+        return cls(Pfmg(library, run.comm, cells))
+
+    def peer(self, residual: float) -> float:
+        """Seconds for a relative residual. Collective."""
+        taken, self.cycles = self.solver.seconds(residual)
+        return taken
 
 
 def _compared(
