@@ -7,6 +7,7 @@
 #include <craton/apps/scf/distributed_fock.hpp>
 #include <craton/apps/scf/integral_library.hpp>
 #include <craton/apps/scf/sp_repulsion.hpp>
+#include <craton/apps/scf/stored_quartets.hpp>
 #include <craton/comm/agreement.hpp>
 
 #include <nanobind/stl/optional.h>
@@ -47,11 +48,12 @@ class python_distributed_fock {
     python_distributed_fock(runtime::world& ranks, const scf::integral_library& library,
                             const std::shared_ptr<scf::basis>& functions, double threshold, int threads,
                             const std::string& strategy, bool own_kernels, int functions_per_range, std::optional<bool> progress,
-                            std::int64_t buffer_bytes)
+                            std::int64_t buffer_bytes, std::int64_t integral_bytes)
         : builder_(without_gil([&] {
               std::shared_ptr<const scf::quartet_source> source =
                   library.electron_repulsion(functions, buffer_bytes > 0 ? buffer_bytes : most_table_bytes);
               if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              source = scf::stored_in(integral_bytes, functions->first_function(), std::move(source));
               return std::make_unique<distributed_fock>(ranks, functions->first_function(), source,
                                                         scf::distributed_fock_options{
                                                             .threshold = threshold,
@@ -189,10 +191,10 @@ void bind_distributed_fock(nb::module_& m) {
 Arrays are in the order of the basis: that of basis.spatial_order() makes what a task touches compact
 (craton.scf.DistributedFock sees to it).)")
         .def(nb::init<runtime::world&, const scf::integral_library&, const std::shared_ptr<scf::basis>&, double, int,
-                      const std::string&, bool, int, std::optional<bool>, std::int64_t>(),
+                      const std::string&, bool, int, std::optional<bool>, std::int64_t, std::int64_t>(),
              "world"_a, "library"_a, "basis"_a, "threshold"_a = scf::distributed_fock_options{}.threshold, "threads"_a = 1,
              "strategy"_a = "stealing", "own_kernels"_a = true, "functions_per_range"_a = 0, "progress"_a = nb::none(),
-             "buffer_bytes"_a = 0, nb::keep_alive<1, 2>(), R"(Collective, blocking.
+             "buffer_bytes"_a = 0, "integral_bytes"_a = 0, nb::keep_alive<1, 2>(), R"(Collective, blocking.
 
 threshold: integrals that matter less, in hartree, are left out. threads: of each rank. strategy: 'static' (each rank
 does what was predicted to be its part), 'counter' (one shared counter) or 'stealing' (its part, then half of what
@@ -200,8 +202,9 @@ another has left). own_kernels: quartets of s and p shells by kernels of Craton'
 ranges; 0: chosen. progress: a thread answers other ranks meanwhile; None: where messages travel.
 
 buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and
-of libcint's table of primitive pairs (0: 16 MiB; it goes without where that might be more). UserError on every rank
-for what is out of range.)")
+of libcint's table of primitive pairs (0: 16 MiB; it goes without where that might be more). integral_bytes: in which each
+rank keeps integrals that it has computed from build to build; what finds no room is computed by each. UserError on every
+rank for what is out of range.)")
         .def("build", &python_distributed_fock::build, "densities"_a,
              R"(J of the sum of the densities, (n, n), and K of each, (spins, n, n), on every rank.
 

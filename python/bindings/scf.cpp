@@ -7,6 +7,7 @@
 #include <craton/apps/scf/integral_library.hpp>
 #include <craton/apps/scf/sp_repulsion.hpp>
 #include <craton/apps/scf/spatial_order.hpp>
+#include <craton/apps/scf/stored_quartets.hpp>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -88,10 +89,11 @@ nb::ndarray<nb::numpy, double> one_electron_block(const integral_library& librar
 class python_fock_builder {
   public:
     python_fock_builder(const integral_library& library, const std::shared_ptr<basis>& functions, double threshold, int threads,
-                        bool own_kernels)
+                        bool own_kernels, std::int64_t integral_bytes)
         : builder_(without_gil([&] {
               std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
               if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              source = scf::stored_in(integral_bytes, functions->first_function(), std::move(source));
               return std::make_unique<fock_builder>(functions->first_function(), source,
                                                     scf::fock_options{.threshold = threshold, .threads = threads});
           })) {}
@@ -192,18 +194,21 @@ void bind_scf(nb::module_& m) {
     nb::class_<python_fock_builder>(m, "FockBuilder", R"(Coulomb and exchange matrices J and K directly from integrals.
 
 Quartets of s and p shells are computed by kernels of Craton's own. Not collective.)")
-        .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool>(), "library"_a, "basis"_a,
-             "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true,
+        .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool, std::int64_t>(), "library"_a,
+             "basis"_a, "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true,
+             "integral_bytes"_a = 0,
              R"(threshold: integrals that matter less, in hartree, are left out.
 
-threads: of this process. own_kernels: False leaves all quartets to the library.)")
+threads: of this process. own_kernels: False leaves all quartets to the library. integral_bytes: memory in which integrals
+are kept from build to build; what finds no room is computed by each.)")
         .def("build", &python_fock_builder::build, "densities"_a,
              R"(J of the sum of the densities, (n, n), and K of each, (spins, n, n).
 
 densities: (spins, n, n), each symmetric. Releases the GIL. UserError for another shape.)")
         .def_prop_ro("counts", &python_fock_builder::counts, R"(What the last build computed.
 
-quartets, coulomb_quartets, exchange_quartets; and unique_quartets, which there are without screening.)");
+quartets (computed, or read where they are kept), coulomb_quartets, exchange_quartets; and unique_quartets, which there are
+without screening.)");
 }
 
 } // namespace craton::bindings

@@ -130,6 +130,11 @@ class RunConfig:
     directory: str = directory_setting()
     ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
     threads: int = setting(1, integer(1, 1024), "of each rank; they compute integrals")
+    integral_memory_mb: float = setting(
+        -1.0,
+        number(-1, 1e9, "MB"),
+        "MB of each rank that keep integrals between iterations; 0: none; -1: chosen, 4000 at most",
+    )
     checkpoint_every_s: float = setting(
         10.0, number(0, 1e7, "s"), "s of wall clock between checkpoints, which `resume` goes on from"
     )

@@ -28,6 +28,7 @@ def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
     made.level_shift, made.damp = ours.level_shift, ours.damping
     made.diis_space, made.diis_start_cycle = ours.diis_space, ours.diis_start
     made.threads, made.checkpoint_every_s = config.run.threads, config.run.checkpoint_every_s
+    made.integral_memory_mb = config.run.integral_memory_mb if config.run.integral_memory_mb >= 0 else None
     made.check_settings()
     for what in config.output.cubes:
         _check_cube(config, made, what)

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 
+DIMER_BASIS = "cc-pvtz"
+WATER_DIMER = """O -1.551007 -0.114520 0.000000
+H -1.934259 0.762503 0.000000
+H -0.599677 0.040712 0.000000
+O 1.350625 0.111469 0.000000
+H 1.680398 -0.373741 -0.758561
+H 1.680398 -0.373741 0.758561
+"""
+"""Angstrom."""
 FASTER_THAN_PYSCF = 1.0
 """What a build may take at most, in times of PySCF's."""
 EFFICIENCY = 0.95
@@ -90,6 +99,9 @@ def scf(run: Run) -> Iterator[Measurement]:
     libcint, which nothing predicts, and is stolen from while it computes. With a progress thread it answers at once; without, it
     answers between tasks.
 
+    "whole calculation": restricted, of the water dimer, from geometry to energy by one process of as many threads, each with its
+    own settings; both keep integrals in memory.
+
     With memory=2: seconds per iteration of a restricted calculation, and the most that memory of a rank grows by, from before it is
     made until it has ended. Memory is its own pages, and of shared ones its part (Linux's Pss).
     """
@@ -129,8 +141,10 @@ def scf(run: Run) -> Iterator[Measurement]:
                 Contender("busy victim, no progress thread", size, ranks_per_node=1, progress=False, uneven=True),
             ]
     found, pyscf_s, difference = _in_turn(run, problem, contenders)
+    dimer = _dimer(run)
     if run.comm.rank != 0:
         return
+    yield from dimer
     yield from _speeds(found, pyscf_s, size, title, difference)
     if size > 1:
         yield from _balance(found, size, title)
@@ -362,6 +376,38 @@ def _memory(built: Built, title: str) -> Iterator[Measurement]:
         )
 
 
+def _dimer(run: Run) -> list[Measurement]:
+    """A whole calculation of a small molecule, in turn with PySCF's, on rank 0 while the others sleep."""
+    found: list[Measurement] = []
+
+    def work() -> None:
+        from craton.scf import RHF, Molecule
+        from pyscf import gto, lib
+        from pyscf import scf as pyscf_scf
+
+        ours: list[float] = []
+        theirs: list[float] = []
+        for _ in range(run.repeats + 1):
+            begun = time.perf_counter()
+            molecule = Molecule.from_xyz_text(f"6\n\n{WATER_DIMER}")
+            energy = RHF(molecule, DIMER_BASIS).run(threads=run.comm.size).e_tot
+            ours.append(time.perf_counter() - begun)
+            with lib.with_omp_threads(run.comm.size):
+                begun = time.perf_counter()
+                atoms = gto.M(atom=WATER_DIMER, basis=DIMER_BASIS, verbose=0)
+                difference = energy - pyscf_scf.RHF(atoms).kernel()
+                theirs.append(time.perf_counter() - begun)
+        group = f"(H2O)2, {DIMER_BASIS}"
+        note = f"energies differ by {abs(difference):.0e} hartree"
+        name = f"whole calculation, {run.comm.size} threads"
+        found.append(
+            Measurement(name, ours[1:], "s", theirs[1:], target=1.0, less_is_better=True, note=note, group=group)
+        )
+
+    alone(run.comm, 1, work)
+    return found
+
+
 def _whole(run: Run) -> Iterator[Measurement]:
     """A whole calculation by all ranks: once, whatever the repeats."""
     from craton.scf import RHF
@@ -376,7 +422,7 @@ def _whole(run: Run) -> Iterator[Measurement]:
             f"iteration {line.number}: {line.energy:.10f} hartree, gradient {line.gradient:.1e}, J and K {line.fock_s:.1f} s"
         )
         begun = time.perf_counter()
-        settings = {"conv_tol": o["conv_tol"], "max_cycle": o["cycles"]}
+        settings = {"conv_tol": o["conv_tol"], "max_cycle": o["cycles"], "integral_memory_mb": 0.0}  # of matrices alone
         calculation.run(**settings, direct_scf_tol=o["threshold"], threads=run.threads)
         seconds = time.perf_counter() - begun
     grown = run.comm.gather((peak.most - before) / MIB)

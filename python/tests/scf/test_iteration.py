@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from craton.errors import UserError
 from craton.scf.engines.algebra import NumpyAlgebra
+from craton.scf.engines.integral_memory import integral_bytes
 from craton.scf.iteration.purification import purify
 from scf_molecules import OPEN, molecule_of, needs_chemistry, of_pyscf, water
 
@@ -21,6 +22,27 @@ def test_closed_shells_of_uhf_are_those_of_rhf():
     assert found.make_rdm1().sum(axis=0) == pytest.approx(restricted.make_rdm1(), abs=1e-5)
     assert found.make_rdm1().shape == (2, 18, 18)
     assert found.mo_occ.sum(axis=1).tolist() == [5.0, 5.0]
+
+
+@needs_chemistry
+def test_integrals_in_memory_change_nothing():
+    from craton.scf import UHF
+
+    radical = molecule_of("O 0 0 0; H 0 0 0.97", multiplicity=2)
+    found = [
+        UHF(radical, "cc-pvdz").run(conv_tol=1e-10, threads=threads, integral_memory_mb=memory)
+        for memory, threads in ((0, 1), (0.3, 2), (None, 2))  # none; a part of them; all
+    ]
+    assert [each.e_tot for each in found] == pytest.approx([found[0].e_tot] * 3, abs=1e-10)
+    assert len({each.engine.quartets for each in found}) == 1
+
+
+def test_memory_for_integrals():
+    assert integral_bytes(0, 4) == 0
+    assert integral_bytes(1.5, 4) == 1_500_000
+    chosen = integral_bytes(None, 1)
+    assert 0 <= chosen <= 4_000_000_000
+    assert integral_bytes(None, 4) == chosen // 4
 
 
 @needs_chemistry
@@ -159,6 +181,7 @@ def test_bounds_of_the_spectrum():
         ("density_by", "magic", "diagonalisation, canonical, sp2"),
         ("linear_dependence", 0.0, "positive"),
         ("checkpoint_every_s", -1.0, "at least 0 seconds"),
+        ("integral_memory_mb", -0.5, "at least 0 MB, or None"),
     ],
 )
 def test_settings_out_of_range(name, value, allowed):

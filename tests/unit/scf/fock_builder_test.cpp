@@ -2,10 +2,13 @@
 #include "../../separable_source.hpp"
 
 #include <craton/apps/scf/fock_builder.hpp>
+#include <craton/apps/scf/stored_quartets.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -113,6 +116,73 @@ TEST(scf_fock_builder, results_are_symmetric) {
             EXPECT_EQ(found.coulomb[a * n + b], found.coulomb[b * n + a]);
             EXPECT_EQ(found.exchange[0][a * n + b], found.exchange[0][b * n + a]);
         }
+}
+
+// Counts what is computed.
+class counted_source : public separable_source {
+  public:
+    using separable_source::separable_source;
+
+    bool compute(const shell_quartet& shells, double* out, double* scratch) const override {
+        ++computed;
+        if (shells[0] == 5 && shells[2] != 5) return false; // as if far away
+        return separable_source::compute(shells, out, scratch);
+    }
+    mutable std::atomic<std::int64_t> computed{0};
+};
+
+TEST(scf_stored_quartets, are_computed_once_and_give_the_same) {
+    const auto plain = std::make_shared<counted_source>(first);
+    const std::int64_t table = stored_quartets::table_bytes(std::ssize(first) - 1);
+    const auto built_with = [](fock_builder& builder, const matrix& density) {
+        built found;
+        found.exchange.assign(1, matrix(n * n));
+        builder.build(std::vector<std::span<const double>>{density}, found.coulomb,
+                      std::vector<std::span<double>>{found.exchange[0]});
+        found.counts = builder.counts();
+        return found;
+    };
+    for (const int threads : {1, 3}) {
+        const fock_options options{.threshold = 1e-14, .functions_per_range = 9, .threads = threads};
+        fock_builder direct(first, plain, options);
+        for (const std::int64_t room : {std::int64_t{4} << 20, std::int64_t{100'000}, std::int64_t{0}}) {
+            const auto source = std::make_shared<counted_source>(first);
+            const auto kept = std::make_shared<stored_quartets>(first, source, room);
+            fock_builder builder(first, kept, options);
+            for (const unsigned seed : {1U, 2U, 3U}) {
+                const matrix density = random_density(seed);
+                const auto expected = built_with(direct, density);
+                const std::int64_t before = source->computed;
+                const auto found = built_with(builder, density);
+                EXPECT_LT(largest_difference(found.coulomb, expected.coulomb), 1e-12);
+                EXPECT_LT(largest_difference(found.exchange[0], expected.exchange[0]), 1e-12);
+                EXPECT_EQ(found.counts.quartets, expected.counts.quartets);
+                const std::int64_t computed = source->computed - before;
+                if (room == 0) {
+                    EXPECT_EQ(computed, found.counts.quartets);
+                } else if (seed > 1) {
+                    EXPECT_LT(computed, found.counts.quartets);
+                    EXPECT_TRUE(computed == 0 || room < 1'000'000);
+                }
+            }
+            EXPECT_LE(kept->stored_bytes(), room);
+        }
+    }
+    EXPECT_EQ(stored_in(4 * table - 1, first, plain), plain); // the table would take more than a quarter
+    EXPECT_NE(stored_in(4 * table, first, plain), plain);
+}
+
+TEST(scf_stored_quartets, the_other_way_round_are_others) {
+    const auto source = std::make_shared<counted_source>(first);
+    const stored_quartets kept(first, source, 1 << 20);
+    std::vector<double> one(14 * 14 * 14 * 14), other(one.size()), expected(one.size());
+    for (const shell_quartet& shells : {shell_quartet{3, 1, 2, 0}, {2, 0, 3, 1}, {1, 3, 2, 0}}) {
+        ASSERT_TRUE(kept.compute(shells, one.data(), nullptr));
+        ASSERT_TRUE(kept.compute(shells, other.data(), nullptr));
+        source->compute(shells, expected.data(), nullptr);
+        EXPECT_EQ(one, expected);
+        EXPECT_EQ(other, expected);
+    }
 }
 
 TEST(scf_fock_builder, says_what_is_wrong) {

@@ -175,12 +175,18 @@ class DistributedEngine:
     """
 
     def __init__(
-        self, world: World, library: IntegralLibrary, basis: GaussianBasis, threshold: float, threads: int
+        self,
+        world: World,
+        library: IntegralLibrary,
+        basis: GaussianBasis,
+        threshold: float,
+        threads: int,
+        integral_bytes: int,
     ) -> None:
         self.algebra = DistributedAlgebra()
         self.world = world
         self._library = library
-        self.fock = DistributedFock(world, library, basis, threshold, threads)
+        self.fock = DistributedFock(world, library, basis, threshold, threads, integral_bytes=integral_bytes)
         self._shell_order = basis.spatial_order().tolist()  # as that of fock.basis
         self.order = np.asarray(self.fock.function_order, dtype=np.int64)
         """The number in the given basis of each function."""

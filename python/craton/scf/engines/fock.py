@@ -39,6 +39,7 @@ class DistributedFock:
         functions_per_range: int = 0,
         progress: bool | None = None,
         buffer_bytes: int = 0,
+        integral_bytes: int = 0,
     ) -> None:
         """Raises UserError on every rank for settings out of range, and for those that are not the same on all ranks."""
         shells = basis.spatial_order().tolist()
@@ -56,6 +57,7 @@ class DistributedFock:
             functions_per_range,
             progress,
             buffer_bytes,
+            integral_bytes,
         )
 
     def zeros(self) -> DistArray:

@@ -24,10 +24,12 @@ Matrix = NDArray[np.float64]
 class LocalEngine:
     """NumPy matrices, threads of this process. DistributedEngine has the same members for matrices over many ranks."""
 
-    def __init__(self, library: IntegralLibrary, basis: GaussianBasis, threshold: float, threads: int) -> None:
+    def __init__(
+        self, library: IntegralLibrary, basis: GaussianBasis, threshold: float, threads: int, integral_bytes: int
+    ) -> None:
         self.algebra = NumpyAlgebra()
         self._library, self._basis = library, basis
-        self._builder = FockBuilder(library, basis, threshold, threads)
+        self._builder = FockBuilder(library, basis, threshold, threads, integral_bytes=integral_bytes)
         self.order = np.arange(basis.size)
 
     def overlap(self) -> Matrix:
@@ -59,7 +61,7 @@ class LocalEngine:
 
     @property
     def quartets(self) -> int:
-        """Shell quartets of which the last build computed integrals."""
+        """Shell quartets whose integrals the last build computed, or read where they are kept."""
         return self._builder.counts["quartets"]
 
     def block_diagonal(self, blocks: Sequence[Matrix]) -> Matrix:

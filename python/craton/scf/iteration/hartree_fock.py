@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
 from craton.scf.engines.distributed import DistributedEngine
+from craton.scf.engines.integral_memory import integral_bytes
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
 from craton.scf.files.checkpoint import Checkpoint
@@ -68,6 +70,8 @@ class HartreeFock:
         direct_scf_tol      of integrals, hartree (1e-12)
         linear_dependence   eigenvalues of the overlap below it are left out (1e-8)
         threads             of this process (1)
+        integral_memory_mb  MB of this process that keep two-electron integrals between iterations; what finds no room is
+                            computed by each (None: a quarter of the machine's memory over its ranks, 4000 MB of it at most)
         checkpoint          a file to write while it iterates and at its end; None: none
         checkpoint_every_s  seconds from one to the next, at least (0: each iteration)
         callback            called with each Iteration
@@ -81,7 +85,8 @@ class HartreeFock:
 
     SETTINGS = [
         "conv_tol", "conv_tol_grad", "max_cycle", "init_guess", "diis_space", "diis_start_cycle", "level_shift", "damp",
-        "density_by", "direct_scf_tol", "linear_dependence", "threads", "checkpoint", "checkpoint_every_s", "callback",
+        "density_by", "direct_scf_tol", "linear_dependence", "threads", "integral_memory_mb", "checkpoint",
+        "checkpoint_every_s", "callback",
     ]  # fmt: skip
 
     def __init__(
@@ -110,6 +115,7 @@ class HartreeFock:
         self.direct_scf_tol = 1e-12
         self.linear_dependence = 1e-8
         self.threads = 1
+        self.integral_memory_mb: float | None = None
         self.checkpoint: str | Path | None = None
         self.checkpoint_every_s = 0.0
         self.callback: Callable[[Iteration], None] | None = None
@@ -180,7 +186,8 @@ class HartreeFock:
     @property
     def engine(self) -> Engine:
         """Made anew when its settings have changed."""
-        settings = (self.direct_scf_tol, self.threads)
+        ranks = 1 if self._world is None else self._world.node_size
+        settings = (self.direct_scf_tol, self.threads, integral_bytes(self.integral_memory_mb, ranks))
         if self._made is None or self._made[0] != settings:
             if self._world is None:
                 made: Engine = LocalEngine(self._library, self.basis, *settings)
@@ -281,6 +288,11 @@ class HartreeFock:
             ("density_by", self.density_by in DENSITY_BY, ", ".join(DENSITY_BY)),
             ("checkpoint_every_s", self.checkpoint_every_s >= 0, "at least 0 seconds"),
             ("linear_dependence", self.linear_dependence > 0, "a positive number"),
+            (
+                "integral_memory_mb",
+                self.integral_memory_mb is None or 0 <= self.integral_memory_mb < math.inf,
+                "at least 0 MB, or None",
+            ),
         ):
             if not good:
                 raise UserError(f"{self.method}: {name} = {getattr(self, name)}; allowed: {allowed}")
