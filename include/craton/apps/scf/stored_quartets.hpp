@@ -14,11 +14,12 @@ namespace craton::scf {
 /// Integrals that are computed once and then kept in memory, as far as it goes: builds after the first only read and digest them.
 /// What finds no room is computed by each build.
 ///
-/// Beside the integrals there is a table of all unique quartets (table_bytes()). Any threads may compute at once, but no two the same quartet at the same time (a build computes each unique quartet once).
+/// Beside the integrals there is a table of all unique quartets (table_bytes()). Any threads may compute at once, but no two the
+/// same quartet at the same time (a build computes each unique quartet once).
 class stored_quartets final : public quartet_source {
   public:
-    /// first_function: as basis::first_function. `bytes` of address space are reserved, and become memory as they are filled. Throws
-    /// user_error where the system gives no such address space.
+    /// first_function: as basis::first_function. `bytes` of address space are reserved, and become memory as they are filled.
+    /// Throws user_error where the system gives no such address space.
     stored_quartets(std::span<const int> first_function, std::shared_ptr<const quartet_source> from, std::int64_t bytes);
     ~stored_quartets() override;
 
