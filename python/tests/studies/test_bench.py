@@ -168,8 +168,18 @@ def test_a_peer_that_does_not_work_here_has_a_line_that_says_so() -> None:
         for what in ("updates", "columns")
     ]
     none = {"name": "MPI-3 RMA", "ranks": 2, "rates": [], "processor_rates": [], "note": "MPI windows do not work here"}
-    found = {"contenders": [*loops, none], "mean_run": 2.0, "memcpy_gb_s": [1.0, 2.0], "triad_gb_s": [1.0, 2.0]}
-    records = [registry.condense(each, RUN, "loop") for each in compared(found, (8192, 1024, 0))]
+    direct = {"name": "direct", "ranks": 2, "rates": [500.0], "processor_rates": [250.0], "note": ""}
+    found = {
+        "contenders": [*loops, none, direct],
+        "mean_run": 2.0,
+        "least_bytes": 60.0,
+        "in_place_gb_s": 48.0,
+        "memcpy_gb_s": [1.0, 2.0],
+        "triad_gb_s": [1.0, 2.0],
+    }
+    records = [registry.condense(each, RUN, "loop") for each in compared(found, (16384, 1024, 0))]
+    touched = next(record for record in records if "touched" in record.name)
+    assert (touched.limit_value, touched.ratio, touched.target) == (800.0, 0.625, 0.65)
     rma = next(record for record in records if "RMA" in record.name)
     assert rma.value is None and rma.note == "MPI windows do not work here"
     registry.show_records(records)
