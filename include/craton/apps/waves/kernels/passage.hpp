@@ -96,9 +96,9 @@ void steps_together(const cell_range& all, const brick_sides& neighbours, bool s
     const detail::passage_axes axes(all, neighbours, surface, blocks);
     for (std::int64_t b = 0; b < axes.y.count; ++b) {
         for (std::int64_t c = 0; c < axes.z.count; ++c) {
-            for (std::int64_t step = 0; step < blocks.steps; ++step) {
-                const wavefront part{axes.cells(2 * step, b, b + 1, c, c + 1), axes.cells(2 * step + 1, b, b + 1, c, c + 1)};
-                if (!part.velocity.empty() || !part.stress.empty()) take(step, part);
+            for (std::int64_t n = 0; n < blocks.steps; ++n) {
+                const wavefront part{axes.cells(2 * n, b, b + 1, c, c + 1), axes.cells(2 * n + 1, b, b + 1, c, c + 1)};
+                if (!part.velocity.empty() || !part.stress.empty()) take(n, part);
             }
         }
     }
