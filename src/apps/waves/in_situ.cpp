@@ -106,6 +106,13 @@ void in_situ::wait_until_received(module& of) {
     spent_.waiting_s += waited.seconds();
 }
 
+// One that has failed does not keep others from what was given to them.
+void in_situ::wait_until_all_received() {
+    first_failure failure;
+    for (const auto& each : modules_) failure.keep_of([&] { wait_until_received(*each); });
+    failure.rethrow();
+}
+
 bool in_situ::look_at(std::int64_t step, bool without_picks) const {
     return std::ranges::any_of(modules_, [&](const auto& each) {
         const bool can_pick = without_picks && each->of->picks() != nullptr;
@@ -170,14 +177,14 @@ void in_situ::after_step(std::int64_t step, double time_s, const brick_view& vie
 }
 
 void in_situ::save() {
-    for (const auto& each : modules_) wait_until_received(*each);
+    wait_until_all_received();
     const base::timer meeting;
     for (const auto& each : modules_) each->of->save();
     spent_.meeting_s += meeting.seconds();
 }
 
 void in_situ::finish() {
-    for (const auto& each : modules_) wait_until_received(*each);
+    wait_until_all_received();
     const base::timer meeting;
     for (const auto& each : modules_) each->of->finish();
     spent_.meeting_s += meeting.seconds();

@@ -92,6 +92,7 @@ class in_situ {
 
   private:
     void wait_until_received(module& of);
+    void wait_until_all_received();
     template <class Copy> void give(module& to, std::int64_t step, double time_s, const Copy& copy);
 
     std::vector<std::unique_ptr<module>> modules_;
