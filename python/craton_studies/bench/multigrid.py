@@ -43,8 +43,9 @@ def multigrid(run: Run) -> Iterator[Measurement]:
     "1 rank x 2 threads": rank 0 alone solves the same problem with as many threads as the job has ranks, while the others
     sleep. "packed": ghosts travel in buffers packed by hand, the comparison of `craton study ladder`.
 
-    "hypre": its PFMG (red-black Gauss-Seidel, coarse operators of 7 points) on the same ranks, for -div grad u = f with constant
-    coefficients on as many cells: V-cycles from zero until the relative residual is what an F-cycle leaves.
+    "hypre": its PFMG (red-black Gauss-Seidel, coarse operators of 7 points) on the same ranks, for -div grad u = f with
+    constant coefficients on as many cells: V-cycles from zero until the relative residual is what an F-cycle leaves, ours by
+    the largest cell, hypre's by the root of the sum of squares.
     """
     o = run.options
     cells, box, size = o["cells"], o["box"], run.comm.size
