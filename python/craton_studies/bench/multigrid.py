@@ -44,8 +44,8 @@ def multigrid(run: Run) -> Iterator[Measurement]:
     sleep. "packed": ghosts travel in buffers packed by hand, the comparison of `craton study ladder`.
 
     "hypre": its PFMG (red-black Gauss-Seidel, coarse operators of 7 points) on the same ranks, for -div grad u = f with
-    constant coefficients on as many cells: V-cycles from zero until the relative residual is what an F-cycle leaves, ours by
-    the largest cell, hypre's by the root of the sum of squares.
+    constant coefficients on as many cells. V-cycles start from zero and end where the relative residual is what an F-cycle
+    leaves: ours is that of the largest cell, hypre's the root of the sum of squares.
     """
     o = run.options
     cells, box, size = o["cells"], o["box"], run.comm.size
