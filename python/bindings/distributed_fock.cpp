@@ -5,8 +5,8 @@
 
 #include <craton/apps/scf/basis.hpp>
 #include <craton/apps/scf/distributed_fock.hpp>
+#include <craton/apps/scf/hermite_repulsion.hpp>
 #include <craton/apps/scf/integral_library.hpp>
-#include <craton/apps/scf/sp_repulsion.hpp>
 #include <craton/apps/scf/stored_quartets.hpp>
 #include <craton/comm/agreement.hpp>
 
@@ -52,7 +52,7 @@ class python_distributed_fock {
         : builder_(without_gil([&] {
               std::shared_ptr<const scf::quartet_source> source =
                   library.electron_repulsion(functions, buffer_bytes > 0 ? buffer_bytes : most_table_bytes);
-              if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              if (own_kernels) source = std::make_shared<const scf::hermite_repulsion>(*functions, source);
               source = scf::stored_in(integral_bytes, functions->first_function(), std::move(source));
               return std::make_unique<distributed_fock>(ranks, functions->first_function(), source,
                                                         scf::distributed_fock_options{
@@ -198,7 +198,7 @@ Arrays are in the order of the basis: that of basis.spatial_order() makes what a
 
 threshold: integrals that matter less, in hartree, are left out. threads: of each rank. strategy: 'static' (each rank
 does what was predicted to be its part), 'counter' (one shared counter) or 'stealing' (its part, then half of what
-another has left). own_kernels: quartets of s and p shells by kernels of Craton's own. functions_per_range: of a task's
+another has left). own_kernels: quartets of s to f shells by kernels of Craton's own. functions_per_range: of a task's
 ranges; 0: chosen. progress: a thread answers other ranks meanwhile; None: where messages travel.
 
 buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and
@@ -221,7 +221,8 @@ Collective, blocking; releases the GIL. UserError on every rank unless they have
         .def_prop_ro("owners", &python_distributed_fock::owners, "The rank of each of those tiles, row by row.")
         .def_prop_ro("counts", &python_distributed_fock::counts, R"(What the last build computed.
 
-This rank's quartets, coulomb_quartets and exchange_quartets; unique_quartets of all, without screening.)")
+This rank's quartets, coulomb_quartets and exchange_quartets; batches, of up to eight quartets each, and batched_quartets, how
+many they had; unique_quartets of all, without screening.)")
         .def_prop_ro("statistics", &python_distributed_fock::statistics, R"(This rank's part of the last build.
 
 own_tasks and stolen_tasks. build_s = prepare_s + loop_s + finish_s. Of the loop, as means of the threads: compute_s,

@@ -16,6 +16,8 @@ inline std::map<std::string, std::int64_t> to_dict(const scf::fock_counts& count
     return {{"quartets", counts.quartets},
             {"coulomb_quartets", counts.coulomb_quartets},
             {"exchange_quartets", counts.exchange_quartets},
+            {"batches", counts.batches},
+            {"batched_quartets", counts.batched_quartets},
             {"unique_quartets", counts.unique_quartets}};
 }
 

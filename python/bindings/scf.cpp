@@ -4,8 +4,8 @@
 
 #include <craton/apps/scf/basis.hpp>
 #include <craton/apps/scf/fock_builder.hpp>
+#include <craton/apps/scf/hermite_repulsion.hpp>
 #include <craton/apps/scf/integral_library.hpp>
-#include <craton/apps/scf/sp_repulsion.hpp>
 #include <craton/apps/scf/spatial_order.hpp>
 #include <craton/apps/scf/stored_quartets.hpp>
 
@@ -92,7 +92,7 @@ class python_fock_builder {
                         bool own_kernels, std::int64_t integral_bytes)
         : builder_(without_gil([&] {
               std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
-              if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              if (own_kernels) source = std::make_shared<const scf::hermite_repulsion>(*functions, source);
               source = scf::stored_in(integral_bytes, functions->first_function(), std::move(source));
               return std::make_unique<fock_builder>(functions->first_function(), source,
                                                     scf::fock_options{.threshold = threshold, .threads = threads});
@@ -193,7 +193,7 @@ void bind_scf(nb::module_& m) {
     bind_library(m);
     nb::class_<python_fock_builder>(m, "FockBuilder", R"(Coulomb and exchange matrices J and K directly from integrals.
 
-Quartets of s and p shells are computed by kernels of Craton's own. Not collective.)")
+Quartets of s, p, d and f shells are computed by kernels of Craton's own. Not collective.)")
         .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool, std::int64_t>(), "library"_a,
              "basis"_a, "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true,
              "integral_bytes"_a = 0,
@@ -207,8 +207,8 @@ are kept from build to build; what finds no room is computed by each.)")
 densities: (spins, n, n), each symmetric. Releases the GIL. UserError for another shape.)")
         .def_prop_ro("counts", &python_fock_builder::counts, R"(What the last build computed.
 
-quartets (computed, or read where they are kept), coulomb_quartets, exchange_quartets; and unique_quartets, which there are
-without screening.)");
+quartets (computed, or read where they are kept), coulomb_quartets, exchange_quartets; batches, of up to eight quartets each, and
+batched_quartets, how many they had; and unique_quartets, which there are without screening.)");
 }
 
 } // namespace craton::bindings

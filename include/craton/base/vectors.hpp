@@ -3,6 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 // The processor's vectors, for loops that the compiler does not make vectors of by itself.
 
 namespace craton::simd {
@@ -36,6 +40,20 @@ struct anywhere {
 [[gnu::always_inline]] inline void store_doubles(double* to, doubles value) { *reinterpret_cast<anywhere::doubles*>(to) = value; }
 inline floats all(float value) { return value - floats{}; }
 inline doubles all(double value) { return value - doubles{}; }
+
+/// Without errno, which std::sqrt sets and which keeps it out of vectors.
+[[gnu::always_inline]] inline doubles square_root(doubles of) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_sqrt_pd(0xff, of); // the plain one's own code warns of what it leaves undefined
+#elif defined(__AVX__)
+    return _mm256_sqrt_pd(of);
+#elif defined(__SSE2__)
+    return _mm_sqrt_pd(of);
+#else
+    for (std::int64_t lane = 0; lane < doubles_per_vector; ++lane) of[lane] = __builtin_sqrt(of[lane]);
+    return of;
+#endif
+}
 
 /// Values is doubles or one double: what is written for both is a loop of vectors and its last few passes.
 template <class Values> [[gnu::always_inline]] inline Values load(const double* from) {

@@ -29,9 +29,14 @@ namespace {
 constexpr std::int64_t least_buffer_bytes = std::int64_t{1} << 20;
 
 // Tasks of more than this part of a thread's work are cut: the last one to end keeps the others waiting for half of its time.
-constexpr double largest_task = 1.0 / 400;
+constexpr double largest_task = 1.0 / 40;
 
-int automatic_functions_per_range(int functions) { return std::clamp(functions / 12, 4, 16); }
+// Large ranges fill batches better, many make tasks for all threads.
+int automatic_functions_per_range(int functions, std::int64_t threads) {
+    constexpr double most_functions = 96;
+    const double ranges = std::max({3.0, std::cbrt(16 * static_cast<double>(threads)), functions / most_functions});
+    return std::max(4, static_cast<int>(std::ceil(functions / ranges)));
+}
 
 // Collective: user_error on every rank for what is wrong, or not the same everywhere.
 distributed_fock_options checked(runtime::world& ranks, std::span<const int> first_function, distributed_fock_options options) {
@@ -60,7 +65,9 @@ distributed_fock_options checked(runtime::world& ranks, std::span<const int> fir
         throw user_error(
             "distributed Fock: threshold, functions per range, strategy, progress or shells are not the same on all ranks; "
             "allowed: the same everywhere");
-    if (options.functions_per_range == 0) options.functions_per_range = automatic_functions_per_range(first_function.back());
+    const std::int64_t threads = all.sum(std::int64_t{options.threads});
+    if (options.functions_per_range == 0)
+        options.functions_per_range = automatic_functions_per_range(first_function.back(), threads);
     return options;
 }
 
@@ -154,7 +161,6 @@ struct distributed_fock::job {
 struct distributed_fock::worker {
     worker(const job& what, const block_digester& digester, std::int64_t sum_bytes) : sums(results(what), digester, sum_bytes) {
         kernels = digester.make_workplace();
-        where.spins.resize(what.densities.size());
     }
     static std::vector<matrix*> results(const job& what) {
         std::vector<matrix*> all{what.coulomb};
@@ -169,8 +175,10 @@ struct distributed_fock::worker {
 
     sum_blocks sums;
     block_digester::workplace kernels;
-    met_blocks where;
-    std::vector<met_ket> kets;                 // of the task
+    std::vector<met_ket> kets;     // of the task
+    std::vector<met_blocks> where; // of each
+    std::vector<block_digester::met_side> met;
+    std::vector<prepared_blocks::held> prepared;
     std::vector<density_blocks::place> places; // what it reads: of each ket six rectangles or those of a part
     std::int64_t own_tasks = 0, stolen_tasks = 0;
     double compute_s = 0, get_s = 0, queue_s = 0, end_s = 0;
@@ -341,12 +349,17 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
     const auto& blocks = tasks_.blocks();
     const pair_block& a = blocks[static_cast<std::size_t>(task.bra)];
     const std::size_t i = a.rows, j = a.columns;
-    met_blocks& where = by.where;
     const auto prepared_bra = what.prepared->get(static_cast<std::size_t>(task.bra));
+    const std::size_t spins = what.densities.size();
+    by.where.resize(by.kets.size()); // `met` points to them
+    by.met.clear();
+    by.prepared.clear();
     auto next_read = read.begin();
-    for (const auto& [ket, met] : by.kets) {
+    for (std::size_t n = 0; n < by.kets.size(); ++n) {
+        const auto& [ket, met] = by.kets[n];
         const pair_block& b = blocks[static_cast<std::size_t>(ket)];
         const std::size_t k = b.rows, l = b.columns;
+        met_blocks& where = by.where[n];
         where.met = met;
         if (met.coulomb > 0) {
             const auto &ji = **next_read++, &lk = **next_read++;
@@ -357,14 +370,16 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
         if (met.exchange > 0) {
             const auto &ki = **next_read++, &li = **next_read++, &kj = **next_read++, &lj = **next_read++;
             where.largest = {ki.largest(), li.largest(), kj.largest(), lj.largest()};
-            for (std::size_t s = 0; s < where.spins.size(); ++s)
+            where.spins.resize(spins);
+            for (std::size_t s = 0; s < spins; ++s)
                 where.spins[s] = {
                     {ki.density(s), li.density(s), kj.density(s), lj.density(s)},
                     {by.sums.at(s + 1, k, i), by.sums.at(s + 1, l, i), by.sums.at(s + 1, k, j), by.sums.at(s + 1, l, j)}};
         }
-        const auto prepared_ket = what.prepared->get(static_cast<std::size_t>(ket));
-        digester_.run({&a, prepared_bra.get()}, {&b, prepared_ket.get()}, where, by.kernels);
+        by.prepared.push_back(what.prepared->get(static_cast<std::size_t>(ket)));
+        by.met.push_back({{&b, by.prepared.back().get()}, &where});
     }
+    digester_.run({&a, prepared_bra.get()}, by.met, by.kernels);
     by.compute_s += clock.seconds();
     by.sums.keep_within_bound();
 }

@@ -33,7 +33,9 @@ struct fock_builder::workplace {
     base::aligned_vector<double> coulomb;
     std::vector<base::aligned_vector<double>> exchange;
     block_digester::workplace kernels;
-    met_blocks where;
+    std::vector<met_blocks> where; // of each ket
+    std::vector<block_digester::met_side> kets;
+    std::vector<prepared_blocks::held> held;
 };
 
 namespace {
@@ -121,7 +123,6 @@ void fock_builder::build(std::span<const std::span<const double>> densities, std
         place.coulomb.assign(elements, 0.0);
         place.exchange.assign(densities.size(), base::aligned_vector<double>(elements, 0.0));
         place.kernels = digester_.make_workplace();
-        place.where.spins.resize(densities.size());
         // the last bra has the most kets: large tasks first, so that threads end together
         for (auto t = handed_out.fetch_add(1); t < blocks_.size(); t = handed_out.fetch_add(1))
             run_task(blocks_.size() - 1 - t, what, place);
@@ -139,18 +140,22 @@ void fock_builder::run_task(std::size_t bra, const job& what, workplace& place) 
         return rectangle<const double>{of.data() + digester_.ranges()[rows].first * shells + digester_.ranges()[columns].first,
                                        shells};
     };
-    met_blocks& where = place.where;
     const pair_block& a = blocks_[bra];
     const std::size_t i = a.rows, j = a.columns;
     const auto prepared_bra = what.prepared->get(bra);
+    place.kets.clear();
+    place.held.clear();
+    place.where.resize(bra + 1); // `kets` point to them
     for (std::size_t ket = 0; ket <= bra; ++ket) {
         const pair_block& b = blocks_[ket];
         const std::size_t k = b.rows, l = b.columns;
+        met_blocks& where = place.where[ket];
         where.met = what.between_ranges.met(a, b);
         if (a.bound() * b.bound() * where.met.most() < options_.threshold) continue;
         const double* const sum = what.sum_of_densities.data();
         where.density_sum = {part(sum, j, i), part(sum, l, k)};
         where.coulomb = {part(place.coulomb.data(), j, i), part(place.coulomb.data(), l, k)};
+        where.spins.resize(what.densities.size());
         for (std::size_t s = 0; s < what.densities.size(); ++s) {
             const double* const d = what.densities[s].data();
             double* const to = place.exchange[s].data();
@@ -160,9 +165,10 @@ void fock_builder::run_task(std::size_t bra, const job& what, workplace& place) 
         where.largest_of_sum = {largest(what.largest_of_sum, j, i), largest(what.largest_of_sum, l, k)};
         where.largest = {largest(what.largest, k, i), largest(what.largest, l, i), largest(what.largest, k, j),
                          largest(what.largest, l, j)};
-        const auto prepared_ket = what.prepared->get(ket);
-        digester_.run({&a, prepared_bra.get()}, {&b, prepared_ket.get()}, where, place.kernels);
+        place.held.push_back(what.prepared->get(ket));
+        place.kets.push_back({{&b, place.held.back().get()}, &where});
     }
+    if (!place.kets.empty()) digester_.run({&a, prepared_bra.get()}, place.kets, place.kernels);
 }
 
 void fock_builder::add_up(std::vector<workplace>& places, const job& what) {

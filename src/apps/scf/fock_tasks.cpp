@@ -12,10 +12,10 @@ namespace craton::scf {
 namespace {
 
 // A quartet costs so much by itself, for the work of its primitives, and for each integral (with its way into J and K):
-// nanoseconds, fitted to the times of the 1785 tasks of C10H22 in cc-pVDZ.
-constexpr double per_quartet = 110;
+// nanoseconds, as single kernels take.
+constexpr double per_quartet = 40;
 constexpr double per_work = 1.8;
-constexpr double per_integral = 13.5;
+constexpr double per_integral = 1;
 
 } // namespace
 

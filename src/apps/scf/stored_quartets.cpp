@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -25,6 +26,12 @@ namespace {
 
 // In the place of integrals that are all 0.
 constexpr std::array<std::int32_t, 4> all_zero{-1, -1, -1, -1};
+
+// What a record of a batch's quartet begins with: its integrals are in the batch's order.
+std::array<std::int32_t, 4> in_batch_order(const shell_quartet& shells) {
+    constexpr std::int32_t mark = 1 << 30;
+    return {shells[0] + mark, shells[1], shells[2], shells[3]};
+}
 
 constexpr std::size_t pair_number(std::size_t i, std::size_t j) {
     const std::size_t most = std::max(i, j);
@@ -84,28 +91,65 @@ bool stored_quartets::compute_prepared(const shell_quartet& shells, const prepar
     const record* const known = std::atomic_ref(place).load(std::memory_order_acquire);
     if (known != nullptr && known->shells == all_zero) return false;
     if (known != nullptr && known->shells == shells) {
-        std::size_t count = 1;
-        for (const int shell : shells) count *= static_cast<std::size_t>(functions_[static_cast<std::size_t>(shell)]);
-        std::copy_n(known->integrals(), count, integrals);
+        std::copy_n(known->integrals(), integrals_of(shells), integrals);
         return true;
     }
     const bool any = from_->compute_prepared(shells, bra, ket, integrals, scratch);
-    if (known == nullptr) keep(place, shells, any, integrals);
+    static constexpr record zero{all_zero};
+    if (known != nullptr) return any;
+    if (any)
+        keep(place, shells, shells, integrals, 1);
+    else
+        std::atomic_ref(place).store(&zero, std::memory_order_release);
     return any;
 }
 
-void stored_quartets::keep(const record*& place, const shell_quartet& shells, bool any, const double* integrals) const {
-    static constexpr record zero{all_zero};
-    if (!any) return std::atomic_ref(place).store(&zero, std::memory_order_release);
-    static_assert(sizeof(record) % sizeof(double) == 0);
-    constexpr std::size_t head = sizeof(record) / sizeof(double);
+void stored_quartets::compute_batch(const std::array<int, 2>& bra_shells, const prepared_pair& bra, const ket_batch& kets,
+                                    unsigned wanted, double* integrals, double* scratch) const {
+    if (memory_ == nullptr) return from_->compute_batch(bra_shells, bra, kets, wanted, integrals, scratch);
+    std::array<shell_quartet, batch_lanes> shells{};
+    std::array<const record**, batch_lanes> places{};
+    std::array<const record*, batch_lanes> known{};
+    bool all_known = true;
+    for (std::size_t v = 0; v < kets.count; ++v) {
+        if ((wanted >> v & 1U) == 0) continue;
+        shells[v] = {bra_shells[0], bra_shells[1], kets.shells[v][0], kets.shells[v][1]};
+        places[v] = &table_[number_of(shells[v])];
+        known[v] = std::atomic_ref(*places[v]).load(std::memory_order_acquire);
+        all_known = all_known && known[v] != nullptr && known[v]->shells == in_batch_order(shells[v]);
+    }
+    if (all_known) {
+        const auto first = static_cast<std::size_t>(std::countr_zero(wanted));
+        const std::size_t count = integrals_of(shells[first]);
+        std::array<const double*, batch_lanes> from;
+        for (std::size_t v = 0; v < batch_lanes; ++v) // where none is wanted, any finite numbers
+            from[v] = known[known[v] != nullptr ? v : first]->integrals();
+        for (std::size_t n = 0; n < count; ++n)
+            for (std::size_t v = 0; v < batch_lanes; ++v) integrals[n * batch_lanes + v] = from[v][n];
+        return;
+    }
+    from_->compute_batch(bra_shells, bra, kets, wanted, integrals, scratch);
+    for (std::size_t v = 0; v < kets.count; ++v)
+        if (places[v] != nullptr && known[v] == nullptr)
+            keep(*places[v], shells[v], in_batch_order(shells[v]), integrals + v, batch_lanes);
+}
+
+std::size_t stored_quartets::integrals_of(const shell_quartet& shells) const {
     std::size_t count = 1;
     for (const int shell : shells) count *= static_cast<std::size_t>(functions_[static_cast<std::size_t>(shell)]);
-    if (used_.load(std::memory_order_relaxed) + head + count > capacity_) return;
-    const std::size_t at = used_.fetch_add(head + count, std::memory_order_relaxed);
-    if (at + head + count > capacity_) return; // others were quicker
-    const record* const made = new (memory_ + at) record{shells};
-    std::copy_n(integrals, count, memory_ + at + head);
+    return count;
+}
+
+void stored_quartets::keep(const record*& place, const shell_quartet& shells, const std::array<std::int32_t, 4>& head,
+                           const double* integrals, std::size_t stride) const {
+    static_assert(sizeof(record) % sizeof(double) == 0);
+    constexpr std::size_t before = sizeof(record) / sizeof(double);
+    const std::size_t count = integrals_of(shells);
+    if (used_.load(std::memory_order_relaxed) + before + count > capacity_) return;
+    const std::size_t at = used_.fetch_add(before + count, std::memory_order_relaxed);
+    if (at + before + count > capacity_) return; // others were quicker
+    const record* const made = new (memory_ + at) record{head};
+    for (std::size_t n = 0; n < count; ++n) memory_[at + before + n] = integrals[n * stride];
     std::atomic_ref(place).store(made, std::memory_order_release);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/scf/batch_kernels.hpp>
 #include <craton/apps/scf/quartet_kernels.hpp>
 #include <craton/apps/scf/quartet_source.hpp>
 #include <craton/apps/scf/shell_pairs.hpp>
@@ -20,12 +21,16 @@ struct fock_counts {
     std::int64_t quartets = 0;          // computed
     std::int64_t coulomb_quartets = 0;  // digested into J
     std::int64_t exchange_quartets = 0; // digested into K, counted once whatever the number of densities
+    std::int64_t batches = 0;           // in which some of them were computed
+    std::int64_t batched_quartets = 0;  // so many
     std::int64_t unique_quartets = 0;   // that there are without screening
 
     fock_counts& operator+=(const fock_counts& other) {
         quartets += other.quartets;
         coulomb_quartets += other.coulomb_quartets;
         exchange_quartets += other.exchange_quartets;
+        batches += other.batches;
+        batched_quartets += other.batched_quartets;
         return *this;
     }
 };
@@ -90,14 +95,47 @@ struct met_blocks {
     met_densities met;                               // between whole ranges; 0 for what is not wanted
 };
 
-/// Goes through the quartets that two blocks of shell pairs make: screens them, computes integrals, adds them to sums. Any threads
+/// Goes through the quartets that blocks of shell pairs make: screens them, computes integrals, adds them to sums. What the source
+/// computes in batches is sorted by kind and bound, over all kets of a bra's block, and packed once for all its pairs. Any threads
 /// at once, each with a workplace of its own and sums that no other adds to.
 class block_digester {
   public:
+    // A pair within its block: shells, and how far they and their functions are from the beginnings of their ranges.
+    struct placed_pair {
+        std::array<int, 2> shells{};
+        std::array<int, 2> shell{};
+        std::array<int, 2> function{};
+    };
+
     /// What one thread needs besides.
-    struct workplace {
-        base::aligned_vector<double> integrals, source_scratch, kernel_scratch;
+    class workplace {
+      public:
         fock_counts counts;
+
+      private:
+        friend class block_digester;
+        // A ket: which of those that the bra's block meets, and which of its pairs.
+        struct met_pair {
+            std::size_t ket;
+            std::size_t pair;
+            float bound;
+            int kind; // of batches; -1: none
+        };
+        // Several of one kind, the largest bound first.
+        struct batch {
+            ket_batch kets;
+            batch_place form;
+            std::array<met_pair, batch_lanes> of{};
+            std::array<placed_pair, batch_lanes> at{};
+            std::array<bool, batch_lanes> turned{};
+        };
+
+        base::aligned_vector<double> integrals, source_scratch, kernel_scratch, packed, gathered;
+        std::vector<met_pair> met;
+        double most_bound = 0; // of them
+        std::vector<batch> batches;
+        batch_coulomb coulomb;
+        std::vector<batch_exchange> exchange; // of each density
     };
 
     /// first_function: as basis::first_function. Throws user_error for a threshold that is not positive.
@@ -122,26 +160,43 @@ class block_digester {
         const pair_block* pairs = nullptr;
         const prepared_pairs* prepared = nullptr;
     };
+    /// A ket with the matrices where it meets the bra.
+    struct met_side {
+        side of;
+        const met_blocks* where = nullptr;
+    };
     /// Quartets with Q_ij Q_kl times what they meet at or above the threshold, J and K apart. A block with itself gives each
     /// quartet once.
-    void run(const side& bra, const side& ket, const met_blocks& where, workplace& place) const;
+    void run(const side& bra, std::span<const met_side> kets, workplace& place) const;
 
   private:
-    // A quartet within its blocks: shells, and how far from the beginnings of their ranges.
-    struct placed_quartet {
-        shell_quartet shells{};
-        std::array<int, 4> shell{};
-        std::array<int, 4> function{};
-        prepared_pair bra, ket;
+    using met_pair = workplace::met_pair;
+    // The blocks of one call.
+    struct blocks {
+        const side& bra;
+        std::span<const met_side> kets;
+        double least; // bounds whose product is less meet nothing above the threshold
     };
-    [[nodiscard]] static met_densities met_by(const placed_quartet& what, const met_blocks& where);
-    void digest(const placed_quartet& what, bool with_coulomb, bool with_exchange, const met_blocks& where, workplace& place) const;
+    // What a quartet is wanted for.
+    struct wanted_for {
+        bool coulomb = false;
+        bool exchange = false;
+    };
+    [[nodiscard]] placed_pair placed(const pair_block& block, const shell_pair& pair) const;
+    [[nodiscard]] wanted_for screened(const placed_pair& bra, const placed_pair& ket, double bound, const met_blocks& where) const;
+    [[nodiscard]] static double weight_of(const std::array<int, 2>& bra, const std::array<int, 2>& ket);
+    void find_met(const blocks& of, workplace& place) const;
+    /// Makes batches of met pairs from `first` on, as many as stay in the cache; where the next begin.
+    [[nodiscard]] std::size_t make_batches(const blocks& of, std::size_t first, workplace& place) const;
+    void run_batches(const blocks& of, std::size_t bra_pair, workplace& place) const;
+    void digest_one(const blocks& of, std::size_t bra_pair, const met_pair& ket, workplace& place) const;
 
     std::vector<int> first_function_;
     std::vector<shell_range> ranges_;
     std::shared_ptr<const quartet_source> source_;
     double threshold_;
     std::size_t largest_pair_ = 0; // functions
+    std::size_t largest_shell_ = 0;
 };
 
 } // namespace craton::scf

@@ -36,6 +36,25 @@ struct prepared_pair {
     std::size_t number = 0;
 };
 
+/// Quartets of one batch: one in each part of a vector.
+inline constexpr std::size_t batch_lanes = 8;
+
+/// How a source wants a pair in batches.
+struct batch_place {
+    int kind = -1;       ///< kets of one batch are of one kind; -1: one quartet at a time
+    bool turned = false; ///< (j, i) in place of (i, j)
+    int first = 0;       ///< functions of the first shell, j if it is turned
+    int second = 0;
+};
+
+/// Kets of a batch, of one kind, as a source has packed them.
+struct ket_batch {
+    std::size_t count = 0; ///< of them, at most batch_lanes
+    std::array<std::array<int, 2>, batch_lanes> shells{};
+    std::array<prepared_pair, batch_lanes> pairs{};
+    const double* packed = nullptr;
+};
+
 /// Where two-electron integrals come from: electron repulsion by the integral library, or anything with its eightfold symmetry.
 class quartet_source {
   public:
@@ -44,7 +63,7 @@ class quartet_source {
     quartet_source& operator=(const quartet_source&) = delete;
     virtual ~quartet_source() = default;
 
-    /// Doubles that compute() wants as scratch.
+    /// Doubles that compute() and compute_batch() want as scratch.
     [[nodiscard]] virtual std::size_t scratch_doubles() const = 0;
 
     /// All integrals of a quartet, in hartree: (ij|kl) at i + n_i (j + n_j (k + n_k l)). False where all are 0; `integrals` is then
@@ -58,6 +77,17 @@ class quartet_source {
                                   double* integrals, double* scratch) const {
         return compute(shells, integrals, scratch);
     }
+
+    /// Whether, and how, a prepared pair may be a bra or a ket of batches.
+    [[nodiscard]] virtual batch_place batch_place_of(const prepared_pair& /*pair*/) const { return {}; }
+    /// Doubles that kets of one kind take when they are packed.
+    [[nodiscard]] virtual std::size_t packed_doubles(const ket_batch& /*kets*/) const { return 0; }
+    /// Packs them, for any number of bras, to memory that begins at a cache line.
+    virtual void pack(const ket_batch& /*kets*/, double* /*packed*/) const {}
+    /// Integrals (ij|kl) of one bra with each ket that is wanted (bit `lane`), at [ij][kl][lane] with ij = first + n_first second
+    /// of batch_place. Those of other kets are any finite numbers. `integrals` and `scratch` begin at a cache line.
+    virtual void compute_batch(const std::array<int, 2>& /*bra_shells*/, const prepared_pair& /*bra*/, const ket_batch& /*kets*/,
+                               unsigned /*wanted*/, double* /*integrals*/, double* /*scratch*/) const {}
 
     /// How much of a quartet's time grows with the products of two shells, whatever the other two are: predicted times are sums of
     /// products of a bra's and a ket's. In any unit.

@@ -2,6 +2,7 @@
 
 #include <craton/apps/scf/quartet_source.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,11 @@ class stored_quartets final : public quartet_source {
     }
     bool compute_prepared(const shell_quartet& shells, const prepared_pair& bra, const prepared_pair& ket, double* integrals,
                           double* scratch) const override;
+    [[nodiscard]] batch_place batch_place_of(const prepared_pair& pair) const override { return from_->batch_place_of(pair); }
+    [[nodiscard]] std::size_t packed_doubles(const ket_batch& kets) const override { return from_->packed_doubles(kets); }
+    void pack(const ket_batch& kets, double* packed) const override { from_->pack(kets, packed); }
+    void compute_batch(const std::array<int, 2>& bra_shells, const prepared_pair& bra, const ket_batch& kets, unsigned wanted,
+                       double* integrals, double* scratch) const override;
     [[nodiscard]] double work(int i, int j) const override { return from_->work(i, j); }
 
     /// Bytes of integrals that are kept.
@@ -44,7 +50,10 @@ class stored_quartets final : public quartet_source {
     struct record;
 
     [[nodiscard]] std::size_t number_of(const shell_quartet& shells) const;
-    void keep(const record*& place, const shell_quartet& shells, bool any, const double* integrals) const;
+    [[nodiscard]] std::size_t integrals_of(const shell_quartet& shells) const;
+    /// Keeps what is at every `stride`-th place. head: what the record begins with.
+    void keep(const record*& place, const shell_quartet& shells, const std::array<std::int32_t, 4>& head, const double* integrals,
+              std::size_t stride) const;
 
     std::vector<int> functions_; // of each shell
     std::shared_ptr<const quartet_source> from_;

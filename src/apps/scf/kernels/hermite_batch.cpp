@@ -1,0 +1,333 @@
+#include <craton/apps/scf/hermite_batch.hpp>
+
+#include <craton/apps/scf/boys.hpp>
+#include <craton/base/assert.hpp>
+#include <craton/base/vectors.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <utility>
+
+namespace craton::scf {
+
+namespace {
+
+constexpr std::size_t lanes = batch_lanes;
+using vec = double __attribute__((vector_size(lanes * sizeof(double))));
+using anywhere [[gnu::vector_size(lanes * sizeof(double)), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
+using indices = std::int64_t __attribute__((vector_size(lanes * sizeof(double))));
+
+// The library's function is no vector's, because it sets errno.
+[[gnu::always_inline]] inline vec square_root(const vec& of) {
+    vec out = of;
+    for (std::size_t at = 0; at < lanes; at += simd::doubles_per_vector) {
+        simd::doubles part;
+        __builtin_memcpy(&part, reinterpret_cast<const double*>(&out) + at, sizeof(part));
+        part = simd::square_root(part);
+        __builtin_memcpy(reinterpret_cast<double*>(&out) + at, &part, sizeof(part));
+    }
+    return out;
+}
+
+// Sums that stay in registers.
+constexpr int at_once = simd::doubles_per_vector == 8 ? 12 : simd::doubles_per_vector == 4 ? 6 : 3;
+
+// Potentials of all orders lie at fixed distances, so that the place of a sum of orders is the sum of their places. A vector is a
+// cache line: what is never written costs none.
+constexpr int side = highest_hermite + 1;
+constexpr int place_of(const hermite_order& o) { return (o.x * side + o.y) * side + o.z; }
+constexpr std::size_t potential_places = static_cast<std::size_t>(side) * side * side;
+
+constexpr auto make_places() {
+    std::array<std::int32_t, hermite_orders.size()> all{};
+    for (std::size_t n = 0; n < all.size(); ++n) all[n] = place_of(hermite_orders[n]);
+    return all;
+}
+constexpr auto places = make_places();
+
+// visit(std::integral_constant) of 0 to count - 1, without a loop: what visit indexes stays in registers.
+template <int count, class Visit> [[gnu::always_inline]] inline void unrolled(const Visit& visit) {
+    [&]<int... n>(std::integer_sequence<int, n...>) __attribute__((always_inline)) {
+        (visit(std::integral_constant<int, n>{}), ...);
+    }(std::make_integer_sequence<int, count>{});
+}
+
+// Eight rows of eight, turned: element m of each row in r[m].
+template <std::size_t distance> [[gnu::always_inline]] inline void exchange(vec* r, const indices& low, const indices& high) {
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < lanes; ++v) {
+        if ((v & distance) != 0) continue;
+        const vec a = r[v], b = r[v + distance];
+        r[v] = __builtin_shuffle(a, b, low);
+        r[v + distance] = __builtin_shuffle(a, b, high);
+    }
+}
+[[gnu::always_inline]] inline void turn(vec* r) {
+    exchange<1>(r, indices{0, 8, 2, 10, 4, 12, 6, 14}, indices{1, 9, 3, 11, 5, 13, 7, 15});
+    exchange<2>(r, indices{0, 1, 8, 9, 4, 5, 12, 13}, indices{2, 3, 10, 11, 6, 7, 14, 15});
+    exchange<4>(r, indices{0, 1, 2, 3, 8, 9, 10, 11}, indices{4, 5, 6, 7, 12, 13, 14, 15});
+}
+
+// F_0 to F_L: the highest two by Taylor series, the others by downward recursion, for which they give exp(-t).
+template <int L> void boys(const vec& t, std::array<vec, L + 1>& f) {
+    constexpr int first = L == 0 ? 0 : L - 1;
+    const double* const table = boys_table::get().rows();
+    const vec inside = t < boys_table::end ? t : vec{} + boys_table::end;
+    const indices row = __builtin_convertvector(inside * boys_table::points_per_unit + 0.5, indices);
+    const vec step = __builtin_convertvector(row, vec) * (1 / boys_table::points_per_unit) - inside;
+    static_assert(lanes == boys_table::terms + 1);
+    vec at[lanes];
+    unrolled<lanes>([&](auto v) __attribute__((always_inline)) {
+        at[v()] = *reinterpret_cast<const anywhere*>(table + row[v()] * boys_table::columns + first);
+    });
+    turn(at);
+    const auto series = [&](int from) __attribute__((always_inline)) {
+        vec sum = at[from + boys_table::terms - 1];
+#pragma GCC unroll 8
+        for (int k = boys_table::terms - 1; k > 0; --k) sum = at[from + k - 1] + sum * (step * (1.0 / k));
+        return sum;
+    };
+    if constexpr (L == 0) {
+        f[0] = series(0);
+    } else {
+        f[L] = series(1);
+        f[L - 1] = series(0);
+        const vec twice = 2 * inside;
+        const vec decay = (2 * L - 1) * f[L - 1] - twice * f[L];
+        for (int m = L - 2; m >= 0; --m)
+            f[static_cast<std::size_t>(m)] = (twice * f[static_cast<std::size_t>(m) + 1] + decay) * (1.0 / (2 * m + 1));
+    }
+    const indices beyond = t > boys_table::end;
+    std::int64_t any = 0;
+    for (std::size_t v = 0; v < lanes; ++v) any |= beyond[v];
+    if (any == 0) return;
+    const vec inverse = 1 / (beyond ? t : vec{} + 1);
+    const double half_root_pi = 0.5 * std::sqrt(std::numbers::pi);
+    vec far = half_root_pi * square_root(inverse);
+    for (int m = 0; m <= L; ++m) {
+        f[static_cast<std::size_t>(m)] = beyond ? far : f[static_cast<std::size_t>(m)];
+        far *= inverse * (m + 0.5);
+    }
+}
+
+// One step of the recursion from derivatives by t: an order of level m from those of level m + 1 that are one and two lower along
+// the axis where it is lowest.
+struct raise_step {
+    std::int32_t to, from, from_second;
+    std::int32_t axis;
+    double factor; // of the second; 0: there is none
+};
+
+constexpr raise_step step_to(const hermite_order& o) {
+    constexpr int never = 1000;
+    const int x = o.x > 0 ? o.x : never, y = o.y > 0 ? o.y : never, z = o.z > 0 ? o.z : never;
+    const int axis = x <= y && x <= z ? 0 : y <= z ? 1 : 2;
+    const int along = axis == 0 ? o.x : axis == 1 ? o.y : o.z;
+    constexpr std::array<int, 3> distance{side * side, side, 1};
+    const int to = place_of(o), away = distance[static_cast<std::size_t>(axis)];
+    return {to, to - away, along > 1 ? to - 2 * away : to - away, axis, static_cast<double>(along - 1)};
+}
+
+constexpr auto make_steps() {
+    std::array<raise_step, hermite_orders.size()> all{};
+    for (std::size_t n = 1; n < all.size(); ++n) all[n] = step_to(hermite_orders[n]);
+    return all;
+}
+constexpr auto steps = make_steps();
+
+// Orders count - 1 down to 1 of the next level, in place: each reads lower ones of the level before, which are still there.
+template <int count> [[gnu::always_inline]] inline void raise_all(const vec (&away)[3], vec* r) {
+    constexpr int few = hermite_count(8);
+    if constexpr (count <= few) {
+        unrolled<count - 1>([&](auto n) __attribute__((always_inline)) {
+            constexpr raise_step s = steps[static_cast<std::size_t>(count - 1 - n)];
+            vec value = away[s.axis] * r[s.from];
+            if constexpr (s.factor != 0) value += s.factor * r[s.from_second];
+            r[s.to] = value;
+        });
+    } else {
+        for (int n = count - 1; n >= few; --n) {
+            const raise_step& s = steps[static_cast<std::size_t>(n)];
+            r[s.to] = away[s.axis] * r[s.from] + s.factor * r[s.from_second];
+        }
+        raise_all<few>(away, r);
+    }
+}
+
+// Potential of Hermite Gaussians of all orders up to L, at their places.
+template <int L>
+[[gnu::noinline]] void potentials(const vec& reduced, const vec& x, const vec& y, const vec& z, const vec& scale, vec* r) {
+    std::array<vec, L + 1> f;
+    boys<L>(reduced * (x * x + y * y + z * z), f);
+    vec power = scale;
+    for (std::size_t m = 0; m <= L; ++m) {
+        f[m] *= power;
+        power *= -2 * reduced;
+    }
+    const vec away[3] = {x, y, z};
+    r[0] = f[L];
+    [&]<int... below>(std::integer_sequence<int, below...>) {
+        ((raise_all<hermite_count(below + 1)>(away, r), r[0] = f[L - 1 - below]), ...);
+    }(std::make_integer_sequence<int, L>{});
+}
+
+using potentials_function = void(const vec&, const vec&, const vec&, const vec&, const vec&, vec*);
+template <int... l> constexpr auto all_potentials(std::integer_sequence<int, l...>) {
+    return std::array<potentials_function*, sizeof...(l)>{potentials<l>...};
+}
+constexpr auto potentials_of = all_potentials(std::make_integer_sequence<int, highest_hermite + 1>{});
+
+// gathered[h] = (anew) or += sum over a function's terms of coefficient * potential of orders h and the term's, for `count` orders
+// from `first`.
+template <int first, int count>
+[[gnu::always_inline]] inline void gather_some(bool anew, const vec* coefficients, const std::int32_t* at, int terms, const vec* r,
+                                               vec* gathered) {
+    vec sum[count];
+    unrolled<count>([&](auto h) __attribute__((always_inline)) { sum[h] = anew ? vec{} : gathered[first + h]; });
+    for (int t = 0; t < terms; ++t) {
+        const vec coefficient = coefficients[t];
+        const vec* const from = r + at[t];
+        unrolled<count>([&](auto h) __attribute__((always_inline)) {
+            sum[h] += coefficient * from[places[static_cast<std::size_t>(first + h)]];
+        });
+    }
+    unrolled<count>([&](auto h) __attribute__((always_inline)) { gathered[first + h] = sum[h]; });
+}
+
+template <int hermites, int first = 0>
+[[gnu::always_inline]] inline void gather(bool anew, const vec* coefficients, const std::int32_t* at, int terms, const vec* r,
+                                          vec* gathered) {
+    constexpr int count = std::min(at_once, hermites - first);
+    gather_some<first, count>(anew, coefficients, at, terms, r, gathered);
+    if constexpr (first + count < hermites) gather<hermites, first + count>(anew, coefficients, at, terms, r, gathered);
+}
+
+// sums[f] = (anew) or += sum over terms of coefficient * gathered[f][order], for `count` functions f.
+template <int hermites, int count>
+[[gnu::always_inline]] inline void weigh(bool anew, const double* coefficients, const pair_kind::term* term, int terms,
+                                         const vec* gathered, vec* sums) {
+    vec sum[count];
+    unrolled<count>([&](auto f) __attribute__((always_inline)) { sum[f] = anew ? vec{} : sums[f]; });
+    for (int t = 0; t < terms; ++t) {
+        const double coefficient = coefficients[t];
+        const vec* const from = gathered + term[t].hermite;
+        unrolled<count>([&](auto f) __attribute__((always_inline)) { sum[f] += coefficient * from[f * hermites]; });
+    }
+    unrolled<count>([&](auto f) __attribute__((always_inline)) { sums[f] = sum[f]; });
+}
+
+template <int hermites, int count>
+[[gnu::always_inline]] inline void weigh_some(bool anew, int functions, const double* coefficients, const pair_kind::term* term,
+                                              int terms, const vec* gathered, vec* sums) {
+    if constexpr (count > 0) {
+        if (functions >= count)
+            weigh<hermites, count>(anew, coefficients, term, terms, gathered, sums);
+        else
+            weigh_some<hermites, count - 1>(anew, functions, coefficients, term, terms, gathered, sums);
+    }
+}
+
+template <int l_bra> void batch(const hermite_pair& bra, const packed_kets& kets, vec* integrals, vec* r) {
+    constexpr int hermites = hermite_count(l_bra);
+    const pair_kind& of_bra = *bra.kind;
+    const pair_kind& of_ket = *kets.kind;
+    const int ket_functions = of_ket.functions(), ket_terms = static_cast<int>(of_ket.terms().size());
+    potentials_function* const make_potentials = potentials_of[static_cast<std::size_t>(l_bra + of_ket.l())];
+    vec* const gathered = r + potential_places;
+    auto* const at = reinterpret_cast<std::int32_t*>(gathered + ket_functions * hermites);
+    for (int t = 0; t < ket_terms; ++t)
+        at[t] = places[static_cast<std::size_t>(of_ket.terms()[static_cast<std::size_t>(t)].hermite)];
+    std::size_t some = kets.primitives;
+    for (std::size_t p = 0; p < bra.primitives; ++p) {
+        const double* const row = bra.rows + p * of_bra.row();
+        const auto* packed = reinterpret_cast<const vec*>(kets.vectors);
+        // Both sides have their largest first: fewer matter for each that follows.
+        while (some > 0 && row[4] * packed[(some - 1) * of_ket.row() + 4][0] < negligible_integral) --some;
+        if (some == 0 && p > 0) break;
+        for (std::size_t q = 0; q < std::max<std::size_t>(some, 1); ++q, packed += of_ket.row()) {
+            const vec inverse = 1 / (packed[0] + row[0]);
+            const vec scale = square_root(inverse);
+            make_potentials(packed[0] * row[0] * inverse, row[1] - packed[1], row[2] - packed[2], row[3] - packed[3], scale, r);
+            const vec* const coefficients = packed + pair_kind::row_head;
+            for (int f = 0; f < ket_functions; ++f) {
+                const int first = of_ket.first_term()[static_cast<std::size_t>(f)];
+                const int terms = of_ket.first_term()[static_cast<std::size_t>(f) + 1] - first;
+                gather<hermites>(q == 0, coefficients + first, at + first, terms, r, gathered + f * hermites);
+            }
+        }
+        // What is gathered of some ket functions serves all bra functions while it is in the first-level cache.
+        for (int k = 0; k < ket_functions; k += at_once) {
+            const vec* const from = gathered + k * hermites;
+            vec* sums = integrals + k;
+            for (int f = 0; f < of_bra.functions(); ++f, sums += ket_functions) {
+                const int first = of_bra.first_term()[static_cast<std::size_t>(f)];
+                const int terms = of_bra.first_term()[static_cast<std::size_t>(f) + 1] - first;
+                weigh_some<hermites, at_once>(p == 0, ket_functions - k, row + pair_kind::row_head + first,
+                                              of_bra.terms().data() + first, terms, from, sums);
+            }
+        }
+    }
+}
+
+using batch_function = void(const hermite_pair&, const packed_kets&, vec*, vec*);
+template <int... l> constexpr auto all_batches(std::integer_sequence<int, l...>) {
+    return std::array<batch_function*, sizeof...(l)>{batch<l>...};
+}
+constexpr auto batch_of = all_batches(std::make_integer_sequence<int, 2 * pair_kind::largest_l + 1>{});
+
+} // namespace
+
+packed_kets pack_kets(std::span<const hermite_pair> kets, double* vectors) {
+    CRATON_ASSERT(!kets.empty() && kets.size() <= lanes);
+    packed_kets packed{kets[0].kind, 0, vectors};
+    std::size_t longest = 0;
+    for (std::size_t v = 0; v < kets.size(); ++v)
+        if (kets[v].primitives > kets[longest].primitives) longest = v;
+    packed.primitives = kets[longest].primitives;
+    CRATON_ASSERT(packed.primitives > 0);
+    const std::size_t row = packed.kind->row();
+    const auto terms = packed.kind->terms();
+    auto* out = reinterpret_cast<vec*>(vectors);
+    for (std::size_t q = 0; q < packed.primitives; ++q, out += row) {
+        // Where there is no primitive: some exponent and centre, without charge.
+        std::array<const double*, lanes> from;
+        indices here{};
+        for (std::size_t v = 0; v < lanes; ++v) {
+            const bool has = v < kets.size() && q < kets[v].primitives;
+            from[v] = kets[has ? v : longest].rows + q * row;
+            here[v] = has ? -1 : 0;
+        }
+        const auto load = [&](std::size_t n) {
+            vec value{};
+            for (std::size_t v = 0; v < lanes; ++v) value[v] = from[v][n];
+            return value;
+        };
+        for (std::size_t n = 0; n < 4; ++n) out[n] = load(n);
+        vec size = load(4);
+        for (std::size_t v = 0; v < lanes; ++v) size[0] = here[v] != 0 ? std::max(size[0], size[v]) : size[0];
+        out[4] = size;
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+            const hermite_order& o = hermite_orders[static_cast<std::size_t>(terms[t].hermite)];
+            const vec value = load(pair_kind::row_head + t);
+            out[pair_kind::row_head + t] = here ? ((o.x + o.y + o.z) % 2 == 0 ? value : -value) : vec{};
+        }
+    }
+    return packed;
+}
+
+std::size_t hermite_batch_scratch() {
+    constexpr std::size_t hermites = hermite_count(2 * pair_kind::largest_l);
+    constexpr std::size_t functions = pair_kind::most_functions;
+    // Potentials, what is gathered, and the places of terms.
+    return lanes * (potential_places + functions * hermites) + functions * hermites / 2 + lanes;
+}
+
+void hermite_batch(const hermite_pair& bra, const packed_kets& kets, double* integrals, double* scratch) {
+    batch_of[static_cast<std::size_t>(bra.kind->l())](bra, kets, reinterpret_cast<vec*>(integrals),
+                                                      reinterpret_cast<vec*>(scratch));
+}
+
+} // namespace craton::scf
