@@ -198,7 +198,7 @@ Arrays are in the order of the basis: that of basis.spatial_order() makes what a
 
 threshold: integrals that matter less, in hartree, are left out. threads: of each rank. strategy: 'static' (each rank
 does what was predicted to be its part), 'counter' (one shared counter) or 'stealing' (its part, then half of what
-another has left). own_kernels: quartets of s to f shells by kernels of Craton's own. functions_per_range: of a task's
+another has left). own_kernels: quartets of s to g shells by kernels of Craton's own. functions_per_range: of a task's
 ranges; 0: chosen. progress: a thread answers other ranks meanwhile; None: where messages travel.
 
 buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and

@@ -3,6 +3,7 @@
 #include "gil.hpp"
 
 #include <craton/apps/scf/basis.hpp>
+#include <craton/apps/scf/density_fitting.hpp>
 #include <craton/apps/scf/fock_builder.hpp>
 #include <craton/apps/scf/hermite_repulsion.hpp>
 #include <craton/apps/scf/integral_library.hpp>
@@ -120,6 +121,57 @@ class python_fock_builder {
     std::unique_ptr<fock_builder> builder_;
 };
 
+// Not of two threads at once: the team has one loop.
+class python_density_fitting {
+  public:
+    python_density_fitting(std::shared_ptr<basis> functions, std::shared_ptr<basis> auxiliary, int threads)
+        : fitting_(without_gil(
+              [&] { return std::make_unique<scf::density_fitting>(std::move(functions), std::move(auxiliary), threads); })) {}
+
+    [[nodiscard]] int auxiliary_size() const { return fitting_->auxiliary_size(); }
+    [[nodiscard]] std::int64_t products() const { return fitting_->products(); }
+
+    nb::ndarray<nb::numpy, double> metric() {
+        const auto n = static_cast<std::size_t>(fitting_->auxiliary_size());
+        return to_numpy(without_gil([&] { return fitting_->metric(); }), {n, n});
+    }
+
+    void fit(const input_2d<double>& rows) {
+        const auto n = static_cast<std::size_t>(fitting_->auxiliary_size());
+        if (rows.shape(1) != n)
+            throw user_error("density fitting: rows have " + std::to_string(rows.shape(1)) +
+                             " columns; allowed: " + std::to_string(n));
+        without_gil([&] { fitting_->fit({rows.data(), rows.shape(0) * n}); });
+    }
+
+    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> build(const input_3d<double>& densities,
+                                                                                    const std::vector<input_1d<double>>& values,
+                                                                                    const std::vector<input_2d<double>>& vectors) {
+        const std::size_t spins = densities.shape(0), n = static_cast<std::size_t>(fitting_->size());
+        bool fits = densities.shape(1) == n && densities.shape(2) == n && values.size() == spins && vectors.size() == spins;
+        for (std::size_t d = 0; fits && d < spins; ++d)
+            fits = vectors[d].shape(0) == values[d].shape(0) && vectors[d].shape(1) == n;
+        if (!fits)
+            throw user_error("density fitting: densities, values or vectors of other shapes; allowed: (spins, " +
+                             std::to_string(n) + ", " + std::to_string(n) + "), and of each spin (v) and (v, " + std::to_string(n) +
+                             ")");
+        std::vector<double> coulomb(n * n), exchange(spins * n * n);
+        std::vector<scf::density_fitting::density> from;
+        std::vector<std::span<double>> to;
+        for (std::size_t d = 0; d < spins; ++d) {
+            from.push_back({{densities.data() + d * n * n, n * n},
+                            {values[d].data(), values[d].shape(0)},
+                            {vectors[d].data(), vectors[d].shape(0) * n}});
+            to.emplace_back(exchange.data() + d * n * n, n * n);
+        }
+        without_gil([&] { fitting_->build(from, coulomb, to); });
+        return {to_numpy(std::move(coulomb), {n, n}), to_numpy(std::move(exchange), {spins, n, n})};
+    }
+
+  private:
+    std::unique_ptr<scf::density_fitting> fitting_;
+};
+
 void bind_basis(nb::module_& m) {
     nb::class_<basis>(m, "GaussianBasis", R"(Nuclei and shells of contracted Gaussians (spherical), in atomic units.
 
@@ -193,7 +245,7 @@ void bind_scf(nb::module_& m) {
     bind_library(m);
     nb::class_<python_fock_builder>(m, "FockBuilder", R"(Coulomb and exchange matrices J and K directly from integrals.
 
-Quartets of s, p, d and f shells are computed by kernels of Craton's own. Not collective.)")
+Quartets of s to g shells are computed by kernels of Craton's own. Not collective.)")
         .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool, std::int64_t>(), "library"_a,
              "basis"_a, "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true,
              "integral_bytes"_a = 0,
@@ -209,6 +261,24 @@ densities: (spins, n, n), each symmetric. Releases the GIL. UserError for anothe
 
 quartets (computed, or read where they are kept), coulomb_quartets, exchange_quartets; batches, of up to eight quartets each, and
 batched_quartets, how many they had; and unique_quartets, which there are without screening.)");
+    nb::class_<python_density_fitting>(m, "DensityFitting", R"(J and K from densities that are fitted by auxiliary functions.
+
+(ij|kl) is about the sum over Q of B_Q,ij B_Q,kl, with B = M (P|ij) and M^T M = (P|Q)^-1. Rows Q may be shared out among
+processes, each of which has what its own bring. Hartree. Not collective; not of several threads at once.)")
+        .def(nb::init<std::shared_ptr<basis>, std::shared_ptr<basis>, int>(), "basis"_a, "auxiliary"_a, "threads"_a = 1,
+             R"(threads: of this process. UserError for shells that are too high or have too many contractions.)")
+        .def_prop_ro("auxiliary_size", &python_density_fitting::auxiliary_size, "The number of auxiliary functions.")
+        .def_prop_ro("products", &python_density_fitting::products, "Numbers that each row of B has.")
+        .def("metric", &python_density_fitting::metric, "(P|Q), (auxiliary_size, auxiliary_size). Releases the GIL.")
+        .def("fit", &python_density_fitting::fit, "rows"_a,
+             R"(Computes B of some rows of M, (rows, auxiliary_size).
+
+Keeps rows x products numbers of 8 bytes. Releases the GIL. UserError for another shape, and where there is no memory.)")
+        .def("build", &python_density_fitting::build, "densities"_a, "values"_a, "vectors"_a,
+             R"(What the rows bring to J of the sum of the densities, (n, n), and to K of each, (spins, n, n).
+
+densities: (spins, n, n), each symmetric; values and vectors of each: (v) and (v, n), with density = sum over v of
+value * outer(vector, vector). Releases the GIL. UserError for other shapes.)");
 }
 
 } // namespace craton::bindings

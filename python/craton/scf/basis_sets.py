@@ -53,6 +53,17 @@ def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[S
     return found
 
 
+FITTING = {"cc-pvtz": "cc-pvtz-jkfit", "cc-pvqz": "cc-pvqz-jkfit", "cc-pv5z": "cc-pv5z-jkfit"}
+"""Auxiliary sets that were made for a basis set."""
+FITTING_ANY = "def2-universal-jkfit"
+"""The one for all others. Source: F. Weigend, J. Comput. Chem. 29, 167 (2008)."""
+
+
+def fitting_name(basis: str) -> str:
+    """The auxiliary set that fits densities in a basis set of this name best, of those that the Basis Set Exchange has."""
+    return FITTING.get(basis.lower(), FITTING_ANY)
+
+
 def _near(exchange: Any, name: str) -> str:
     """Names that were perhaps meant; nothing where the name is known."""
     known = {each.lower(): each for each in exchange.get_all_basis_names()}

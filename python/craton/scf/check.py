@@ -36,12 +36,14 @@ class Findings:
     shells: int
     ranks: int
     threads: int
+    fitted_by: str
+    """The auxiliary set with df, in words; "" without."""
     start: str
     """The guess or the checkpoint, in words."""
     memory_of_rank: int
-    """Bytes of matrices."""
+    """Bytes of matrices, and of fitted integrals with df."""
     shell_quartets: int
-    """Shell quartets of the first iteration, before any is left out."""
+    """Shell quartets of the first iteration, before any is left out; 0 with df."""
     warnings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,10 +57,14 @@ class Findings:
             ("charge, multiplicity", f"{self.charge}, {self.multiplicity}"),
             ("method", f"{self.method}/{self.basis}"),
             ("basis", f"{counted(self.functions, 'function')} in {counted(self.shells, 'shell')}"),
+            *([("densities", f"fitted by {self.fitted_by}")] if self.fitted_by else []),
             ("begins with", self.start),
-            ("shell quartets", f"at most {self.shell_quartets:.3g} in an iteration"),
+            *([] if self.fitted_by else [("shell quartets", f"at most {self.shell_quartets:.3g} in an iteration")]),
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
-            ("memory", f"about {size_text(self.memory_of_rank)} of matrices per rank"),
+            (
+                "memory",
+                f"about {size_text(self.memory_of_rank)} of matrices{' and fitted integrals' if self.fitted_by else ''} per rank",
+            ),
             *(("note", warning) for warning in self.warnings),
         )
         return facts_table(rows)
@@ -73,6 +79,9 @@ def examine(config: Config, ranks: int = 0) -> Findings:
     memory = spins * (MATRICES + 2 * made.diis_space) * 8 * n * n // count
     if count == 1:
         memory += (1 + spins) * 8 * n * n * config.run.threads  # each thread's J and K
+    auxiliary = made.auxiliary()
+    if auxiliary is not None:
+        memory += 8 * n * (n + 1) // 2 * auxiliary.size // count + (0 if count == 1 else spins * 3 * 8 * n * n)
     pairs = made.basis.shell_count * (made.basis.shell_count + 1) // 2
     warnings = []
     if memory > LARGEST_MEMORY:
@@ -93,10 +102,11 @@ def examine(config: Config, ranks: int = 0) -> Findings:
         shells=made.basis.shell_count,
         ranks=count,
         threads=config.run.threads,
+        fitted_by="" if auxiliary is None else f"{made.auxbasis_name}, {counted(auxiliary.size, 'function')}",
         start=f"guess {made.init_guess}"
         if start is None
         else f"{start.method}/{start.basis_name}, {config.method.start}",
         memory_of_rank=memory,
-        shell_quartets=pairs * (pairs + 1) // 2,
+        shell_quartets=0 if auxiliary is not None else pairs * (pairs + 1) // 2,
         warnings=tuple(warnings),
     )

@@ -22,7 +22,7 @@ from craton.runs.record import facts_of
 from craton.runs.running import begun, resumed
 from craton.runs.status import Status, find_status
 from craton.scf.config import Config
-from craton.scf.engines.distributed import DistributedEngine
+from craton.scf.engines.distributed import shares_tasks
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.files.cube import write_cube
 from craton.scf.files.molden import write_molden
@@ -223,7 +223,7 @@ class _Job:
         config, world, engine = self.config, self.world, calculation.engine
         nodes = 1 if world is None else world.node_count
         facts = facts_of("scf", config.path, config.to_dict(), self.comm.size, nodes, config.run.threads)
-        balance = self.comm.allgather(engine.spent) if isinstance(engine, DistributedEngine) else None
+        balance = self.comm.allgather(engine.spent) if shares_tasks(engine) else None
         word = "converged" if calculation.converged else "not converged"
         why = f"{word} after {len(calculation.iterations)} iterations"
         return ScfRecord(**facts, **results_of(calculation), balance=balance, stopped_because=why)
@@ -231,7 +231,7 @@ class _Job:
     def _write_results(self, place: ScfFolder, calculation: HartreeFock) -> None:
         """Rank 0 writes, and fetches what it needs of the others' matrices while they wait."""
         output, world, engine = self.config.output, self.world, calculation.engine
-        timelines = self.comm.gather(engine.timeline) if isinstance(engine, DistributedEngine) else None
+        timelines = self.comm.gather(engine.timeline) if shares_tasks(engine) else None
 
         def write() -> None:
             with replaced(place.orbitals) as aside:

@@ -24,6 +24,7 @@ def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
     ours = config.convergence
     made.init_guess, made.density_by = config.method.guess, config.method.density_by
     made.direct_scf_tol, made.linear_dependence = config.method.threshold, config.method.linear_dependence
+    made.df, made.auxbasis = config.method.df, config.method.auxiliary or None
     made.conv_tol, made.conv_tol_grad, made.max_cycle = ours.energy, ours.gradient or None, ours.iterations
     made.level_shift, made.damp = ours.level_shift, ours.damping
     made.diis_space, made.diis_start_cycle = ours.diis_space, ours.diis_start

@@ -37,12 +37,13 @@ def introduction(calculation: HartreeFock, start: Checkpoint | None, world: crat
         begin = f"from {start.method}/{start.basis_name} after {len(start.iterations)} iterations"
         if not start.is_of(molecule, c.shells):
             begin += ", projected"
+    fitted = f"densities fitted by {c.auxbasis_name}; " if c.df else ""
     threads = counted(c.threads, "thread")
     if world is not None:
         threads = f"{counted(world.size, 'rank')} of {threads}"
     return (
         f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
-        f"{c.method}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {begin}; "
+        f"{c.method}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {fitted}{begin}; "
         f"density by {c.density_by}; {threads}"
     )
 

@@ -183,6 +183,19 @@ def test_check(folder):
     assert [path.name for path in folder.iterdir()] == ["water.xyz"]
 
 
+def test_a_fitted_run(folder):
+    configured(folder, method='basis = "cc-pvtz"\ndf = true')
+    found = json.loads(craton("scf", "check", "my.toml", "--json").stdout)
+    assert (found["fitted_by"], found["shell_quartets"]) == ("cc-pvtz-jkfit, 139 functions", 0)
+    assert found["memory_of_rank"] > 8 * 139 * 58 * 59 // 2
+    assert "fitted by cc-pvtz-jkfit, 139 functions" in craton("scf", "check", "my.toml").stdout
+    done = [craton("scf", "run", "my.toml", "--ranks", ranks, "--overwrite", "--json") for ranks in ("1", "3")]
+    assert [each.returncode for each in done] == [0, 0]
+    alone, together = (json.loads(each.stdout)["energy_hartree"] for each in done)
+    assert together == pytest.approx(alone, abs=1e-9)
+    assert not (folder / "my-run" / "load_balance.h5").exists()
+
+
 def test_not_converged_is_a_code_and_a_run_to_go_on_with(folder):
     configured(folder, convergence="iterations = 3")
     done = craton("scf", "run", "my.toml")
@@ -329,6 +342,11 @@ def test_wrong_command_lines(folder, arguments, said):
         ({"method": 'basis = "sto-3g"\ndensity_by = "magic"'}, ["density_by", '"canonical" or "sp2"']),
         ({"method": 'basis = "sto-3g"\nguess = "magic"'}, ["guess", '"sad" or "core"']),
         ({"method": 'basis = "sto-3g"\nkind = "ghf"'}, ["kind", '"rhf" or "uhf"']),
+        ({"method": 'basis = "sto-3g"\ndf = 1'}, ["[method] df = 1; allowed: true or false"]),
+        (
+            {"method": 'basis = "sto-3g"\ndf = true\nauxiliary = "nosuch"'},
+            ["basis set 'nosuch'", "allowed: names and elements of basissetexchange.org"],
+        ),
         ({"method": 'basis = "sto-3g"\nthreshold = 0'}, ["threshold = 0; allowed: a number above 0"]),
         ({"molecule": 'file = "no.xyz"'}, ["[molecule] file", "no such file"]),
         ({"convergence": "damping = 2"}, ["damping = 2; allowed: a number in [0, 0.99]"]),

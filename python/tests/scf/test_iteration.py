@@ -37,6 +37,41 @@ def test_integrals_in_memory_change_nothing():
     assert len({each.engine.quartets for each in found}) == 1
 
 
+@needs_chemistry
+@pytest.mark.parametrize(
+    ("basis", "auxiliary"), [("cc-pvtz", None), ("cc-pvqz", None), ("6-31g*", "def2-universal-jkfit")]
+)
+def test_fitted_densities_have_the_energy_of_pyscf(basis, auxiliary):
+    from craton.scf import RHF, UHF
+    from pyscf import scf as pyscf_scf
+
+    for kind, of_kind, molecule in (
+        (RHF, pyscf_scf.RHF, water()),
+        (UHF, pyscf_scf.UHF, molecule_of("O 0 0 0; H 0 0 0.97", multiplicity=2)),
+    ):
+        found = kind(molecule, basis).run(conv_tol=1e-11, df=True, auxbasis=auxiliary, threads=2)
+        fitting = of_pyscf(molecule, found.auxbasis_name)._basis
+        theirs = of_kind(of_pyscf(molecule, basis)).density_fit(auxbasis=fitting)
+        theirs.conv_tol = 1e-11
+        assert found.e_tot == pytest.approx(theirs.kernel(), abs=1e-8)
+        exact = kind(molecule, basis).run(conv_tol=1e-11)
+        assert found.e_tot == pytest.approx(exact.e_tot, abs=1e-4)
+        assert found.e_tot != pytest.approx(exact.e_tot, abs=1e-7)
+
+
+def test_fitting_functions_that_depend_on_each_other():
+    from craton.scf.engines.fitting import metric_root
+
+    vectors = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+    whole = vectors @ np.diag([3.0, 2.0, 1.0, 0.5, 0.2, 0.1]) @ vectors.T
+    root = metric_root(whole)
+    assert root.T @ root == pytest.approx(np.linalg.inv(whole), rel=1e-10, abs=1e-12)
+    twice = np.block([[whole, whole], [whole, whole]])  # every function is there twice
+    root = metric_root(twice - 1e-14 * np.eye(12))
+    assert root.shape == (6, 12)
+    assert root.T @ root == pytest.approx(np.linalg.pinv(twice, rcond=1e-10), rel=1e-8, abs=1e-8)
+
+
 def test_memory_for_integrals():
     assert integral_bytes(0, 4) == 0
     assert integral_bytes(1.5, 4) == 1_500_000
@@ -189,6 +224,16 @@ def test_settings_out_of_range(name, value, allowed):
 
     with pytest.raises(UserError, match=rf"RHF: {name} = .*allowed: .*{allowed}"):
         RHF(water(), "sto-3g").run(**{name: value})
+
+
+@needs_chemistry
+def test_auxiliary_sets_that_do_not_fit():
+    from craton.scf import RHF
+
+    with pytest.raises(UserError, match=r"basis set 'cc-pvtz-jkfit2'.*did you mean cc-pVTZ-JKFIT"):
+        RHF(water(), "cc-pvtz").run(df=True, auxbasis="cc-pvtz-jkfit2")
+    with pytest.raises(UserError, match=r"density fitting: shells of l = 5 and 5 .*allowed: l = 8 together"):
+        RHF(molecule_of("He 0 0 0"), {"He": [(0, [1.0], [[1.0]]), (5, [1.0], [[1.0]])]}).run(df=True)
 
 
 @needs_chemistry

@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::size_t doubles_per_line = 64 / sizeof(double);
 
-std::vector<double> normalised_coefficients(const basis& functions, std::size_t s) {
-    constexpr std::size_t slots = 8, coefficients_slot = 6;
-    const auto first = static_cast<std::size_t>(functions.bas()[s * slots + coefficients_slot]);
-    const auto all = functions.env().subspan(first, functions.shells()[s].coefficients.size());
-    return {all.begin(), all.end()};
-}
-
 double* at_line(double* memory) {
     constexpr std::uintptr_t line = 64;
     return reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory) + line - 1) / line * line);
@@ -29,7 +22,7 @@ double* at_line(double* memory) {
 } // namespace
 
 hermite_repulsion::hermite_repulsion(const basis& functions, std::shared_ptr<const quartet_source> others)
-    : others_(std::move(others)) {
+    : shells_(functions), others_(std::move(others)) {
     const auto& all = functions.shells();
     using type = std::tuple<int, int, std::size_t>;
     std::vector<type> types;
@@ -47,15 +40,8 @@ hermite_repulsion::hermite_repulsion(const basis& functions, std::shared_ptr<con
             most_integrals = std::max(most_integrals, static_cast<std::size_t>(made.functions()));
         }
     single_doubles_ = most_primitives + batch_lanes * most_integrals * most_integrals + 3 * doubles_per_line;
-    exponents_.reserve(all.size());
-    for (std::size_t s = 0; s < all.size(); ++s) {
-        exponents_.push_back(all[s].exponents);
-        coefficients_.push_back(normalised_coefficients(functions, s));
-        type_of_.push_back(static_cast<std::size_t>(std::ranges::lower_bound(types, type_of(all[s])) - types.begin()));
-    }
-    for (std::size_t s = 0; s < all.size(); ++s)
-        shells_.push_back(
-            {functions.nuclei()[static_cast<std::size_t>(all[s].atom)].position_bohr, all[s].l, exponents_[s], coefficients_[s]});
+    for (const shell& each : all)
+        type_of_.push_back(static_cast<std::size_t>(std::ranges::lower_bound(types, type_of(each)) - types.begin()));
 }
 
 class hermite_repulsion::expanded_pairs final : public prepared_pairs {
@@ -86,8 +72,9 @@ double hermite_repulsion::work(int i, int j) const {
     const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
     const pair_kind& kind = kinds_[type_of_[a] * types_ + type_of_[b]];
     if (kind.functions() == 0) return others_->work(i, j);
-    constexpr std::array<double, 2 * pair_kind::largest_l + 1> by_momentum{1.6, 2.4, 4.4, 10.6, 25, 48, 84};
-    return static_cast<double>(exponents_[a].size() * exponents_[b].size()) * by_momentum[static_cast<std::size_t>(kind.l())];
+    constexpr std::array<double, pair_kind::largest_l + 1> by_momentum{1.6, 2.4, 4.4, 10.6, 25, 48, 84, 140, 220};
+    return static_cast<double>(shells_[a].exponents.size() * shells_[b].exponents.size()) *
+           by_momentum[static_cast<std::size_t>(kind.l())];
 }
 
 void hermite_repulsion::add_pair(hermite_pairs& to, int i, int j) const {

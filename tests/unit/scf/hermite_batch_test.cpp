@@ -310,8 +310,10 @@ TEST(scf_hermite_pairs, are_the_largest_first_and_bound_integrals) {
 TEST(scf_hermite_pairs, of_many_functions_or_higher_shells_are_left_to_others) {
     EXPECT_EQ(pair_kind(1, 4, 1, 3).functions(), 0);
     EXPECT_EQ(pair_kind(1, 3, 1, 3).functions(), 81);
-    EXPECT_EQ(pair_kind(4, 1, 0, 1).functions(), 0);
-    EXPECT_EQ(pair_kind(0, 1, 4, 1).functions(), 0);
+    EXPECT_EQ(pair_kind(5, 1, 4, 1).functions(), 0);
+    EXPECT_EQ(pair_kind(4, 1, 4, 1).functions(), 81);
+    EXPECT_EQ(pair_kind(8, 1, 0, 1).functions(), 17);
+    EXPECT_EQ(pair_kind(0, 1, 5, 1).functions(), 0);
 }
 
 } // namespace

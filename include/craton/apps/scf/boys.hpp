@@ -8,7 +8,7 @@ namespace craton::scf {
 /// Taylor series about the points of a table, and beyond the table by its asymptotic form. Absolute error below 1e-14.
 class boys_table {
   public:
-    static constexpr int largest_m = 12;
+    static constexpr int largest_m = 16;
     static constexpr int terms = 7;                   // of the series
     static constexpr int columns = largest_m + terms; // F_0 to F_(largest_m + terms - 1), a row per point
     static constexpr double points_per_unit = 16;

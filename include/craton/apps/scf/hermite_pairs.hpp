@@ -27,8 +27,8 @@ struct hermite_order {
 
 /// How many there are up to total order l.
 constexpr int hermite_count(int l) { return (l + 1) * (l + 2) * (l + 3) / 6; }
-/// All of them up to the highest that a quartet of f shells has, by total order.
-inline constexpr int highest_hermite = 12;
+/// All of them up to the highest that a quartet of g shells has, by total order.
+inline constexpr int highest_hermite = 16;
 constexpr auto make_hermite_orders() {
     std::array<hermite_order, hermite_count(highest_hermite)> all{};
     std::size_t n = 0;
@@ -43,10 +43,10 @@ inline constexpr auto hermite_orders = make_hermite_orders();
 /// Immutable; any thread.
 class pair_kind {
   public:
-    static constexpr int largest_l = 3;        ///< of one shell
-    static constexpr int most_functions = 100; ///< products of a pair
+    static constexpr int largest_l = highest_hermite / 2; ///< of both shells together
+    static constexpr int most_functions = 100;            ///< products of a pair
 
-    /// A pair of other shells is not expanded: functions() is 0.
+    /// A pair of other shells, or with l_b above 4, is not expanded: functions() is 0.
     pair_kind(int l_a, int contractions_a, int l_b, int contractions_b);
 
     /// A coefficient per primitive pair: of product `function`, with Hermite Gaussian `hermite` of hermite_orders.

@@ -3,6 +3,7 @@
 #include <craton/apps/scf/basis.hpp>
 #include <craton/apps/scf/hermite_batch.hpp>
 #include <craton/apps/scf/hermite_pairs.hpp>
+#include <craton/apps/scf/plain_shells.hpp>
 #include <craton/apps/scf/quartet_source.hpp>
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace craton::scf {
 
-/// Electron repulsion over a basis: quartets of s, p, d and f shells by kernels of Craton's own, in batches where they can be; the
+/// Electron repulsion over a basis: quartets of s to g shells by kernels of Craton's own, in batches where they can be; the
 /// others from another source. What it prepares is expansions of pairs; compute() of pairs that are not prepared expands them for
 /// that one quartet.
 class hermite_repulsion final : public quartet_source {
@@ -42,8 +43,7 @@ class hermite_repulsion final : public quartet_source {
     bool compute(const shell_quartet& shells, const hermite_pair& bra, const hermite_pair& ket, double* integrals,
                  double* scratch) const;
 
-    std::vector<std::vector<double>> exponents_, coefficients_; // by shell
-    std::vector<plain_shell> shells_;
+    plain_shells shells_;
     std::vector<std::size_t> type_of_; // of each shell: of one momentum, contractions and primitives, in this order
     std::size_t types_ = 0;
     std::vector<pair_kind> kinds_;   // types x types

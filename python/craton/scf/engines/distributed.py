@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,12 +167,20 @@ def _diagonal(tile: LocalTile) -> Vector:
     return diagonal
 
 
+def shares_tasks(engine: object) -> TypeGuard[DistributedEngine]:
+    """Whether ranks share J and K task by task, so that there is a timeline."""
+    return isinstance(engine, DistributedEngine) and engine.in_tasks
+
+
 class DistributedEngine:
     """What LocalEngine has, for DistArrays.
 
     Matrices have the functions in the order `order`: neighbours in the list are neighbours in space. No rank has a whole matrix.
     Collective, but for columns().
     """
+
+    in_tasks = True
+    """J and K are built task by task."""
 
     def __init__(
         self,

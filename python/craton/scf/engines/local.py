@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
 from craton.scf.engines.algebra import NumpyAlgebra
+from craton.scf.engines.fitting import FittedFock
 from craton.scf.molecule import Molecule
 
 if TYPE_CHECKING:
@@ -25,11 +26,22 @@ class LocalEngine:
     """NumPy matrices, threads of this process. DistributedEngine has the same members for matrices over many ranks."""
 
     def __init__(
-        self, library: IntegralLibrary, basis: GaussianBasis, threshold: float, threads: int, integral_bytes: int
+        self,
+        library: IntegralLibrary,
+        basis: GaussianBasis,
+        threshold: float,
+        threads: int,
+        integral_bytes: int,
+        auxiliary: GaussianBasis | None = None,
     ) -> None:
+        """`auxiliary`: functions that fit densities; None: nothing is fitted."""
         self.algebra = NumpyAlgebra()
         self._library, self._basis = library, basis
-        self._builder = FockBuilder(library, basis, threshold, threads, integral_bytes=integral_bytes)
+        self._builder: FockBuilder | FittedFock
+        if auxiliary is None:
+            self._builder = FockBuilder(library, basis, threshold, threads, integral_bytes=integral_bytes)
+        else:
+            self._builder = FittedFock(basis, auxiliary, threads)
         self.order = np.arange(basis.size)
 
     def overlap(self) -> Matrix:

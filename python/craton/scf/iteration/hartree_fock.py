@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from craton._craton import GaussianBasis
 from craton.errors import UserError
 from craton.scf import properties
-from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
+from craton.scf.basis_sets import Shell, basis_of_shells, fitting_name, make_basis, placed_shells
 from craton.scf.engines.distributed import DistributedEngine
+from craton.scf.engines.fitting import FittedEngine
 from craton.scf.engines.integral_memory import integral_bytes
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
@@ -68,6 +69,9 @@ class HartreeFock:
         damp                fraction of the Fock matrix before, in iterations before DIIS starts (0)
         density_by          "diagonalisation"; "canonical" or "sp2": purification, orbitals only at the end
         direct_scf_tol      of integrals, hartree (1e-12)
+        df                  True: J and K of densities that are fitted by auxiliary functions; energies differ by some 1e-5
+                            hartree an atom (False)
+        auxbasis            name of the auxiliary set, or shells for each element (None: fitting_name of the basis)
         linear_dependence   eigenvalues of the overlap below it are left out (1e-8)
         threads             of this process (1)
         integral_memory_mb  MB of this process that keep two-electron integrals between iterations; what finds no room is
@@ -85,7 +89,7 @@ class HartreeFock:
 
     SETTINGS = [
         "conv_tol", "conv_tol_grad", "max_cycle", "init_guess", "diis_space", "diis_start_cycle", "level_shift", "damp",
-        "density_by", "direct_scf_tol", "linear_dependence", "threads", "integral_memory_mb", "checkpoint",
+        "density_by", "direct_scf_tol", "df", "auxbasis", "linear_dependence", "threads", "integral_memory_mb", "checkpoint",
         "checkpoint_every_s", "callback",
     ]  # fmt: skip
 
@@ -113,6 +117,8 @@ class HartreeFock:
         self.damp = 0.0
         self.density_by = "diagonalisation"
         self.direct_scf_tol = 1e-12
+        self.df = False
+        self.auxbasis: str | dict[str, list[Shell]] | None = None
         self.linear_dependence = 1e-8
         self.threads = 1
         self.integral_memory_mb: float | None = None
@@ -188,13 +194,28 @@ class HartreeFock:
         """Made anew when its settings have changed."""
         ranks = 1 if self._world is None else self._world.node_size
         settings = (self.direct_scf_tol, self.threads, integral_bytes(self.integral_memory_mb, ranks))
-        if self._made is None or self._made[0] != settings:
+        fitting = (self.df, self.auxbasis)
+        if self._made is None or self._made[0] != (settings, fitting):
+            auxiliary = self.auxiliary()
             if self._world is None:
-                made: Engine = LocalEngine(self._library, self.basis, *settings)
-            else:
+                made: Engine = LocalEngine(self._library, self.basis, *settings, auxiliary)
+            elif auxiliary is None:
                 made = DistributedEngine(self._world, self._library, self.basis, *settings)
-            self._made = settings, made
+            else:
+                made = FittedEngine(self._world, self._library, self.basis, auxiliary, *settings[:2])
+            self._made = (settings, fitting), made
         return self._made[1]
+
+    def auxiliary(self) -> GaussianBasis | None:
+        """The functions that fit densities, None without df. UserError as make_basis."""
+        return make_basis(self.molecule, self.auxbasis or self.auxbasis_name) if self.df else None
+
+    @property
+    def auxbasis_name(self) -> str:
+        """Of the auxiliary set that df takes."""
+        if self.auxbasis is None:
+            return fitting_name(self.basis_name)
+        return self.auxbasis if isinstance(self.auxbasis, str) else "of its own"
 
     @property
     def function_order(self) -> NDArray[np.int64]:
@@ -385,8 +406,16 @@ class HartreeFock:
     # ------------------------------------------------------------------------------------------------------ steps of an iteration
 
     def _add_change(self, densities: Sequence[Any], built_for: Sequence[Any], repulsion: Sequence[Any]) -> None:
-        """J and K are linear: the change of the density needs fewer integrals than the density. `built_for` becomes the density."""
+        """J and K are linear: the change of the density needs fewer integrals than the density. `built_for` becomes the density.
+
+        Fitted ones are built anew: a density has fewer orbitals than a change.
+        """
         algebra = self.engine.algebra
+        if self.df:
+            for each in repulsion:
+                algebra.combine(each, [])
+            self.engine.add_repulsion(densities, 1 / self._weight, repulsion)
+            return
         with algebra.work(densities[0], len(densities)) as changes:
             for change, density, before in zip(changes, densities, built_for, strict=True):
                 algebra.combine(change, [(1.0, density), (-1.0, before)])

@@ -1,13 +1,12 @@
 #include <craton/apps/scf/batch_kernels.hpp>
 
+#include "lanes.hpp"
+
 #include <algorithm>
 
 namespace craton::scf {
 
 namespace {
-
-constexpr std::size_t lanes = batch_lanes;
-using vec = double __attribute__((vector_size(lanes * sizeof(double))));
 
 // What a batch reads and adds to, as vectors. Of exchange each bra function's row of the ket functions.
 struct places {

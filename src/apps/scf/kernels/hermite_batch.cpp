@@ -1,5 +1,7 @@
 #include <craton/apps/scf/hermite_batch.hpp>
 
+#include "lanes.hpp"
+
 #include <craton/apps/scf/boys.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/vectors.hpp>
@@ -14,11 +16,6 @@
 namespace craton::scf {
 
 namespace {
-
-constexpr std::size_t lanes = batch_lanes;
-using vec = double __attribute__((vector_size(lanes * sizeof(double))));
-using anywhere [[gnu::vector_size(lanes * sizeof(double)), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
-using indices = std::int64_t __attribute__((vector_size(lanes * sizeof(double))));
 
 // The library's function is no vector's, because it sets errno.
 [[gnu::always_inline]] inline vec square_root(const vec& of) {
@@ -47,29 +44,6 @@ constexpr auto make_places() {
     return all;
 }
 constexpr auto places = make_places();
-
-// visit(std::integral_constant) of 0 to count - 1, without a loop: what visit indexes stays in registers.
-template <int count, class Visit> [[gnu::always_inline]] inline void unrolled(const Visit& visit) {
-    [&]<int... n>(std::integer_sequence<int, n...>) __attribute__((always_inline)) {
-        (visit(std::integral_constant<int, n>{}), ...);
-    }(std::make_integer_sequence<int, count>{});
-}
-
-// Eight rows of eight, turned: element m of each row in r[m].
-template <std::size_t distance> [[gnu::always_inline]] inline void exchange(vec* r, const indices& low, const indices& high) {
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < lanes; ++v) {
-        if ((v & distance) != 0) continue;
-        const vec a = r[v], b = r[v + distance];
-        r[v] = __builtin_shuffle(a, b, low);
-        r[v + distance] = __builtin_shuffle(a, b, high);
-    }
-}
-[[gnu::always_inline]] inline void turn(vec* r) {
-    exchange<1>(r, indices{0, 8, 2, 10, 4, 12, 6, 14}, indices{1, 9, 3, 11, 5, 13, 7, 15});
-    exchange<2>(r, indices{0, 1, 8, 9, 4, 5, 12, 13}, indices{2, 3, 10, 11, 6, 7, 14, 15});
-    exchange<4>(r, indices{0, 1, 2, 3, 8, 9, 10, 11}, indices{4, 5, 6, 7, 12, 13, 14, 15});
-}
 
 // F_0 to F_L: the highest two by Taylor series, the others by downward recursion, for which they give exp(-t).
 template <int L> void boys(const vec& t, std::array<vec, L + 1>& f) {
@@ -276,7 +250,7 @@ using batch_function = void(const hermite_pair&, const packed_kets&, vec*, vec*)
 template <int... l> constexpr auto all_batches(std::integer_sequence<int, l...>) {
     return std::array<batch_function*, sizeof...(l)>{batch<l>...};
 }
-constexpr auto batch_of = all_batches(std::make_integer_sequence<int, 2 * pair_kind::largest_l + 1>{});
+constexpr auto batch_of = all_batches(std::make_integer_sequence<int, pair_kind::largest_l + 1>{});
 
 } // namespace
 
@@ -319,7 +293,7 @@ packed_kets pack_kets(std::span<const hermite_pair> kets, double* vectors) {
 }
 
 std::size_t hermite_batch_scratch() {
-    constexpr std::size_t hermites = hermite_count(2 * pair_kind::largest_l);
+    constexpr std::size_t hermites = hermite_count(pair_kind::largest_l);
     constexpr std::size_t functions = pair_kind::most_functions;
     // Potentials, what is gathered, and the places of terms.
     return lanes * (potential_places + functions * hermites) + functions * hermites / 2 + lanes;

@@ -11,7 +11,7 @@ namespace craton::scf {
 
 namespace {
 
-constexpr int most_orders = pair_kind::largest_l + 1;
+constexpr int most_a = highest_hermite / 2, most_b = highest_hermite / 4;
 
 // x^i y^j z^k of a solid harmonic.
 struct monomial {
@@ -19,36 +19,39 @@ struct monomial {
     double coefficient;
 };
 
-// Real solid harmonics r^l Y_lm, m = -l ... l, but x, y, z for l = 1.
+double binomial(int n, int k) {
+    double found = 1;
+    for (int i = 1; i <= k; ++i) found = found * (n - k + i) / i;
+    return found;
+}
+
+// Real solid harmonics r^l Y_lm, m = -l ... l, but x, y, z for l = 1 (Helgaker, Jorgensen and Olsen, Molecular Electronic-Structure
+// Theory, 6.4.47).
+std::vector<monomial> solid_harmonic(int l, int m) {
+    const int order = std::abs(m), half = m < 0 ? 1 : 0; // v is half a number more where m < 0
+    double ratio = m == 0 ? 1 : 2;                       // 2 (l + |m|)! (l - |m|)! / 2^(m = 0) / l!^2
+    for (int i = 1; i <= order; ++i) ratio *= static_cast<double>(l + i) / (l - order + i);
+    const double norm = std::ldexp(std::sqrt(ratio * (2 * l + 1) / (4 * std::numbers::pi)), -order);
+    std::map<std::array<int, 3>, double> sums;
+    for (int t = 0; 2 * t <= l - order; ++t)
+        for (int u = 0; u <= t; ++u)
+            for (int v = half; v <= order; v += 2) { // twice the v of the source
+                const double sign = (t + (v - half) / 2) % 2 == 0 ? 1 : -1;
+                const int y = 2 * u + v;
+                sums[{2 * t + order - y, y, l - 2 * t - order}] += sign * norm * std::ldexp(1.0, -2 * t) * binomial(l, t) *
+                                                                   binomial(l - t, order + t) * binomial(t, u) * binomial(order, v);
+            }
+    std::vector<monomial> found;
+    for (const auto& [powers, coefficient] : sums)
+        if (coefficient != 0) found.push_back({{powers[0], powers[1], powers[2]}, coefficient});
+    return found;
+}
+
 std::vector<std::vector<monomial>> solid_harmonics(int l) {
-    const auto norm = [](double over_pi) { return std::sqrt(over_pi / std::numbers::pi); };
-    switch (l) {
-    case 0:
-        return {{{{0, 0, 0}, norm(1.0 / 4)}}};
-    case 1: {
-        const double n = norm(3.0 / 4);
-        return {{{{1, 0, 0}, n}}, {{{0, 1, 0}, n}}, {{{0, 0, 1}, n}}};
-    }
-    case 2: {
-        const double off = norm(15.0 / 4), axial = norm(5.0 / 16), square = norm(15.0 / 16);
-        return {{{{1, 1, 0}, off}},
-                {{{0, 1, 1}, off}},
-                {{{0, 0, 2}, 2 * axial}, {{2, 0, 0}, -axial}, {{0, 2, 0}, -axial}},
-                {{{1, 0, 1}, off}},
-                {{{2, 0, 0}, square}, {{0, 2, 0}, -square}}};
-    }
-    default: {
-        CRATON_ASSERT(l == 3);
-        const double three = norm(35.0 / 32), two = norm(105.0 / 16), one = norm(21.0 / 32), none = norm(7.0 / 16);
-        return {{{{2, 1, 0}, 3 * three}, {{0, 3, 0}, -three}},
-                {{{1, 1, 1}, 2 * two}},
-                {{{0, 1, 2}, 4 * one}, {{2, 1, 0}, -one}, {{0, 3, 0}, -one}},
-                {{{0, 0, 3}, 2 * none}, {{2, 0, 1}, -3 * none}, {{0, 2, 1}, -3 * none}},
-                {{{1, 0, 2}, 4 * one}, {{3, 0, 0}, -one}, {{1, 2, 0}, -one}},
-                {{{2, 0, 1}, two}, {{0, 2, 1}, -two}},
-                {{{3, 0, 0}, three}, {{1, 2, 0}, -3 * three}}};
-    }
-    }
+    if (l == 1) return {solid_harmonic(1, 1), solid_harmonic(1, -1), solid_harmonic(1, 0)};
+    std::vector<std::vector<monomial>> all;
+    for (int m = -l; m <= l; ++m) all.push_back(solid_harmonic(l, m));
+    return all;
 }
 
 constexpr int number_of(int x, int y, int z) {
@@ -57,9 +60,11 @@ constexpr int number_of(int x, int y, int z) {
 }
 
 // Expansion of x_a^i x_b^j along one axis: order t at [place_of(i, j, t)].
-constexpr int along_orders = 2 * most_orders - 1;
-constexpr std::int16_t place_of(int i, int j, int t) { return static_cast<std::int16_t>((i * most_orders + j) * along_orders + t); }
-using axis_expansion = std::array<double, static_cast<std::size_t>(most_orders* most_orders* along_orders)>;
+constexpr int along_orders = pair_kind::largest_l + 1;
+constexpr std::int16_t place_of(int i, int j, int t) {
+    return static_cast<std::int16_t>((i * (most_b + 1) + j) * along_orders + t);
+}
+using axis_expansion = std::array<double, static_cast<std::size_t>((most_a + 1) * (most_b + 1) * along_orders)>;
 
 // width: 1 / 2p. Each power of x_a multiplies by width d/dx + from_a, with x_t = t derivatives.
 void expand_axis(int most_i, int most_j, double from_a, double from_b, double width, axis_expansion& e) {
@@ -110,7 +115,7 @@ void find_primitive_pairs(const plain_shell& a, const plain_shell& b, std::vecto
 pair_kind::pair_kind(int l_a, int contractions_a, int l_b, int contractions_b)
     : l_a_(l_a), l_b_(l_b), contractions_a_(contractions_a), contractions_b_(contractions_b) {
     const int components_a = 2 * l_a + 1, components_b = 2 * l_b + 1;
-    if (l_a > largest_l || l_b > largest_l || components_a * contractions_a * components_b * contractions_b > most_functions)
+    if (l_a + l_b > largest_l || l_b > most_b || components_a * contractions_a * components_b * contractions_b > most_functions)
         return;
     functions_a_ = components_a * contractions_a;
     functions_b_ = components_b * contractions_b;
@@ -165,7 +170,7 @@ void pair_kind::expand(const std::array<double, 3>& centre_a, const std::array<d
     }
     // (ij|kl) has 2 pi^(5/2) / (p q sqrt(p + q)): each pair brings what is its own
     static const double both_bring = std::sqrt(2 * std::pow(std::numbers::pi, 2.5));
-    std::array<double, 49 * hermite_count(2 * largest_l)> values;
+    std::array<double, 81 * hermite_count(largest_l)> values; // of g with g, which has most
     std::fill_n(values.begin(), first_of_components_.back(), 0.0);
     for (const product& each : products_)
         values[static_cast<std::size_t>(each.term)] += each.coefficient * along[0][static_cast<std::size_t>(each.along[0])] *
@@ -189,7 +194,7 @@ void pair_kind::expand(const std::array<double, 3>& centre_a, const std::array<d
 // The root of a function's repulsion with itself, if all terms were of one sign: where the distance is 0, an order's derivative
 // along one axis is p^t (2t - 1)!! / (2t + 1) times 1 / sqrt(2p).
 double pair_kind::size_of(double both, const double* coefficients) const {
-    std::array<double, 2 * largest_l + 1> of_order{1 / std::sqrt(std::sqrt(2 * both))};
+    std::array<double, largest_l + 1> of_order{1 / std::sqrt(std::sqrt(2 * both))};
     for (std::size_t t = 1; t < of_order.size(); ++t) {
         const auto order = static_cast<double>(t);
         of_order[t] = of_order[t - 1] * std::sqrt(both * (2 * order - 1) * (2 * order - 1) / (2 * order + 1));
