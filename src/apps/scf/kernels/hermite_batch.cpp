@@ -17,16 +17,15 @@ namespace craton::scf {
 
 namespace {
 
-// The library's function is no vector's, because it sets errno.
-[[gnu::always_inline]] inline vec square_root(const vec& of) {
-    vec out = of;
+// The library's function is no vector's, because it sets errno. By reference: without such registers a vector cannot be returned.
+[[gnu::always_inline]] inline void square_root(const vec& of, vec& out) {
+    out = of;
     for (std::size_t at = 0; at < lanes; at += simd::doubles_per_vector) {
         simd::doubles part;
         __builtin_memcpy(&part, reinterpret_cast<const double*>(&out) + at, sizeof(part));
         part = simd::square_root(part);
         __builtin_memcpy(reinterpret_cast<double*>(&out) + at, &part, sizeof(part));
     }
-    return out;
 }
 
 // Sums that stay in registers.
@@ -58,17 +57,16 @@ template <int L> void boys(const vec& t, std::array<vec, L + 1>& f) {
         at[v()] = *reinterpret_cast<const anywhere*>(table + row[v()] * boys_table::columns + first);
     });
     turn(at);
-    const auto series = [&](int from) __attribute__((always_inline)) {
-        vec sum = at[from + boys_table::terms - 1];
+    const auto series = [&](int from, vec& sum) __attribute__((always_inline)) {
+        sum = at[from + boys_table::terms - 1];
 #pragma GCC unroll 8
         for (int k = boys_table::terms - 1; k > 0; --k) sum = at[from + k - 1] + sum * (step * (1.0 / k));
-        return sum;
     };
     if constexpr (L == 0) {
-        f[0] = series(0);
+        series(0, f[0]);
     } else {
-        f[L] = series(1);
-        f[L - 1] = series(0);
+        series(1, f[L]);
+        series(0, f[L - 1]);
         const vec twice = 2 * inside;
         const vec decay = (2 * L - 1) * f[L - 1] - twice * f[L];
         for (int m = L - 2; m >= 0; --m)
@@ -80,7 +78,9 @@ template <int L> void boys(const vec& t, std::array<vec, L + 1>& f) {
     if (any == 0) return;
     const vec inverse = 1 / (beyond ? t : vec{} + 1);
     const double half_root_pi = 0.5 * std::sqrt(std::numbers::pi);
-    vec far = half_root_pi * square_root(inverse);
+    vec far;
+    square_root(inverse, far);
+    far *= half_root_pi;
     for (int m = 0; m <= L; ++m) {
         f[static_cast<std::size_t>(m)] = beyond ? far : f[static_cast<std::size_t>(m)];
         far *= inverse * (m + 0.5);
@@ -223,7 +223,8 @@ template <int l_bra> void batch(const hermite_pair& bra, const packed_kets& kets
         if (some == 0 && p > 0) break;
         for (std::size_t q = 0; q < std::max<std::size_t>(some, 1); ++q, packed += of_ket.row()) {
             const vec inverse = 1 / (packed[0] + row[0]);
-            const vec scale = square_root(inverse);
+            vec scale;
+            square_root(inverse, scale);
             make_potentials(packed[0] * row[0] * inverse, row[1] - packed[1], row[2] - packed[2], row[3] - packed[3], scale, r);
             const vec* const coefficients = packed + pair_kind::row_head;
             for (int f = 0; f < ket_functions; ++f) {
@@ -274,18 +275,15 @@ packed_kets pack_kets(std::span<const hermite_pair> kets, double* vectors) {
             from[v] = kets[has ? v : longest].rows + q * row;
             here[v] = has ? -1 : 0;
         }
-        const auto load = [&](std::size_t n) {
-            vec value{};
+        const auto load = [&](std::size_t n, vec& value) {
             for (std::size_t v = 0; v < lanes; ++v) value[v] = from[v][n];
-            return value;
         };
-        for (std::size_t n = 0; n < 4; ++n) out[n] = load(n);
-        vec size = load(4);
-        for (std::size_t v = 0; v < lanes; ++v) size[0] = here[v] != 0 ? std::max(size[0], size[v]) : size[0];
-        out[4] = size;
+        for (std::size_t n = 0; n < pair_kind::row_head; ++n) load(n, out[n]);
+        for (std::size_t v = 0; v < lanes; ++v) out[4][0] = here[v] != 0 ? std::max(out[4][0], out[4][v]) : out[4][0];
         for (std::size_t t = 0; t < terms.size(); ++t) {
             const hermite_order& o = hermite_orders[static_cast<std::size_t>(terms[t].hermite)];
-            const vec value = load(pair_kind::row_head + t);
+            vec value{};
+            load(pair_kind::row_head + t, value);
             out[pair_kind::row_head + t] = here ? ((o.x + o.y + o.z) % 2 == 0 ? value : -value) : vec{};
         }
     }
