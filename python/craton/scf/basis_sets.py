@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -53,15 +54,16 @@ def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[S
     return found
 
 
-FITTING = {"cc-pvtz": "cc-pvtz-jkfit", "cc-pvqz": "cc-pvqz-jkfit", "cc-pv5z": "cc-pv5z-jkfit"}
-"""Auxiliary sets that were made for a basis set."""
+FITTING = {"cc-pvtz": "cc-pvtz-jkfit", "cc-pvqz": "cc-pvqz-jkfit"}
+"""Auxiliary sets that were made for a basis set, for some elements."""
+FITTED_ELEMENTS = frozenset(["H", "B", "C", "N", "O", "F", "Al", "Si", "P", "S", "Cl", "Ga", "Ge", "As", "Se", "Br"])
 FITTING_ANY = "def2-universal-jkfit"
 """The one for all others. Source: F. Weigend, J. Comput. Chem. 29, 167 (2008)."""
 
 
-def fitting_name(basis: str) -> str:
+def fitting_name(basis: str, symbols: Iterable[str]) -> str:
     """The auxiliary set that fits densities in a basis set of this name best, of those that the Basis Set Exchange has."""
-    return FITTING.get(basis.lower(), FITTING_ANY)
+    return FITTING.get(basis.lower(), FITTING_ANY) if FITTED_ELEMENTS.issuperset(symbols) else FITTING_ANY
 
 
 def _near(exchange: Any, name: str) -> str:

@@ -82,6 +82,7 @@ def examine(config: Config, ranks: int = 0) -> Findings:
     auxiliary = made.auxiliary()
     if auxiliary is not None:
         memory += 8 * n * (n + 1) // 2 * auxiliary.size // count + (0 if count == 1 else spins * 3 * 8 * n * n)
+        memory += 8 * (3 * auxiliary.size**2 + config.run.threads * (3 * n * n + 768 * n + 256 * auxiliary.size))
     pairs = made.basis.shell_count * (made.basis.shell_count + 1) // 2
     warnings = []
     if memory > LARGEST_MEMORY:

@@ -398,7 +398,7 @@ def _dimer(run: Run) -> list[Measurement]:
                     begun = time.perf_counter()
                     calculation = pyscf_scf.RHF(gto.M(atom=WATER_DIMER, basis=DIMER_BASIS, verbose=0))
                     if fitted:
-                        calculation = calculation.density_fit(auxbasis=fitting_name(DIMER_BASIS))
+                        calculation = calculation.density_fit(auxbasis=fitting_name(DIMER_BASIS, molecule.symbols))
                     difference = energy - calculation.kernel()
                     theirs.append(time.perf_counter() - begun)
             group = f"(H2O)2, {DIMER_BASIS}"

@@ -59,6 +59,20 @@ def test_fitted_densities_have_the_energy_of_pyscf(basis, auxiliary):
         assert found.e_tot != pytest.approx(exact.e_tot, abs=1e-7)
 
 
+@needs_chemistry
+def test_auxiliary_sets_are_chosen_by_basis_and_elements():
+    from craton.scf import RHF
+    from craton.scf.basis_sets import fitting_name
+
+    assert fitting_name("cc-pVTZ", ["H", "O"]) == "cc-pvtz-jkfit"
+    assert fitting_name("cc-pVTZ", ["Li", "H"]) == fitting_name("6-31g", ["C"]) == "def2-universal-jkfit"
+    found = RHF(molecule_of("Li 0 0 0; H 0 0 1.6"), "cc-pvtz").run(df=True)
+    assert found.converged and found.auxbasis_name == "def2-universal-jkfit"
+    wide = {"He": [(1, [3.0, 2.0, 1.0, 0.5], np.eye(4).tolist())]}
+    with pytest.raises(UserError, match=r"density fitting: a shell of 12 functions; allowed: 10"):
+        RHF(molecule_of("He 0 0 0"), wide).run(df=True)
+
+
 def test_fitting_functions_that_depend_on_each_other():
     from craton.scf.engines.fitting import metric_root
 
@@ -232,7 +246,7 @@ def test_auxiliary_sets_that_do_not_fit():
 
     with pytest.raises(UserError, match=r"basis set 'cc-pvtz-jkfit2'.*did you mean cc-pVTZ-JKFIT"):
         RHF(water(), "cc-pvtz").run(df=True, auxbasis="cc-pvtz-jkfit2")
-    with pytest.raises(UserError, match=r"density fitting: shells of l = 5 and 5 .*allowed: l = 8 together"):
+    with pytest.raises(UserError, match=r"density fitting: shells of l = 5; allowed: l up to 4"):
         RHF(molecule_of("He 0 0 0"), {"He": [(0, [1.0], [[1.0]]), (5, [1.0], [[1.0]])]}).run(df=True)
 
 

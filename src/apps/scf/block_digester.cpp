@@ -32,7 +32,8 @@ block_digester::block_digester(std::vector<int> first_function, std::vector<shel
 
 block_digester::workplace block_digester::make_workplace() const {
     workplace place;
-    place.integrals.resize(largest_pair_ * largest_pair_ * batch_lanes);
+    const std::size_t in_batches = std::min(largest_pair_, static_cast<std::size_t>(most_batch_functions));
+    place.integrals.resize(std::max(largest_pair_ * largest_pair_, in_batches * in_batches * batch_lanes));
     place.source_scratch.resize(source_->scratch_doubles());
     place.kernel_scratch.resize(std::max(2 * largest_pair_, digest_batch_scratch(largest_shell_)));
     place.gathered.resize(largest_pair_ * batch_lanes);

@@ -73,17 +73,19 @@ density_fitting::density_fitting(std::shared_ptr<const basis> functions, std::sh
         auxiliary_kind.push_back(of_auxiliary.of(fitting[p], {{}, 0, no_exponent, one}, "an auxiliary shell and 1"));
     const auto first = functions_->first_function();
     for (const found& each : all) {
-        hermite_pairs probe; // is there anything?
         const auto a = static_cast<std::size_t>(each.i), b = static_cast<std::size_t>(each.j);
-        probe.add(kinds_[each.kind], shells[a], shells[b]);
-        if (probe[0].primitives == 0) continue;
         pairs_.add(kinds_[each.kind], shells[a], shells[b]);
+        if (pairs_[pairs_.size() - 1].primitives == 0) {
+            pairs_.drop_last();
+            continue;
+        }
         shell_products_.push_back({each.i, each.j, products()});
         for (int j = first[b]; j < first[b + 1]; ++j)
             for (int i = first[a]; i < first[a + 1]; ++i) products_.push_back({i, j, each.i == each.j ? 1.0 : 2.0});
     }
     for (std::size_t p = 0; p < fitting.size(); ++p)
         auxiliary_pairs_.add(auxiliary_kinds_[auxiliary_kind[p]], fitting[p], {fitting[p].centre_bohr, 0, no_exponent, one});
+    pairs_.shrink_to_fit();
     make_batches();
 }
 
@@ -155,6 +157,7 @@ void density_fitting::fit(std::span<const double> rows_of_m) {
                         rows_of_m.size() / static_cast<std::size_t>(n), all,
                         8e-9 * static_cast<double>(rows_of_m.size() / static_cast<std::size_t>(n)) * static_cast<double>(all)));
     }
+    if (rows_ == 0 || all == 0) return;
     std::vector<std::size_t> chunks{0}; // first pairs of shells
     for (std::size_t pair = 1; pair < shell_products_.size(); ++pair)
         if (shell_products_[pair].first - shell_products_[chunks.back()].first >= products_at_once) chunks.push_back(pair);
@@ -176,6 +179,9 @@ void density_fitting::build(std::span<const density> densities, std::span<double
                             std::span<const std::span<double>> exchange) {
     const std::int64_t n = size(), all = products();
     CRATON_ASSERT(densities.size() == exchange.size());
+    std::ranges::fill(coulomb, 0.0);
+    for (const auto& each : exchange) std::ranges::fill(each, 0.0);
+    if (rows_ == 0 || all == 0) return; // of more ranks than auxiliary functions some have none
     const linalg::blas_threads_scope one_thread_per_call(1);
     std::vector<double> folded(static_cast<std::size_t>(all)), sums(static_cast<std::size_t>(all));
     for (const density& each : densities)
@@ -190,7 +196,6 @@ void density_fitting::build(std::span<const density> densities, std::span<double
         const std::int64_t first = c * products_at_once, width = std::min(products_at_once, all - first);
         linalg::multiply_add(1, width, rows_, of_rows.data(), rows_, fitted_.data() + first, all, sums.data() + first, width);
     });
-    std::ranges::fill(coulomb, 0.0);
     for (std::size_t p = 0; p < products_.size(); ++p) {
         const auto& [i, j, times] = products_[p];
         coulomb[static_cast<std::size_t>(i * n + j)] = coulomb[static_cast<std::size_t>(j * n + i)] = sums[p];
@@ -202,7 +207,6 @@ void density_fitting::build(std::span<const density> densities, std::span<double
 void density_fitting::add_exchange(const density& of, std::span<double> exchange) {
     const std::int64_t n = size(), all = products();
     const auto square = static_cast<std::size_t>(n * n);
-    std::ranges::fill(exchange, 0.0);
     for (const double sign : {1.0, -1.0}) {
         std::vector<double> vectors; // times the roots of their values
         for (std::size_t v = 0; v < of.values.size(); ++v) {

@@ -31,10 +31,20 @@ constexpr std::int64_t least_buffer_bytes = std::int64_t{1} << 20;
 // Tasks of more than this part of a thread's work are cut: the last one to end keeps the others waiting for half of its time.
 constexpr double largest_task = 1.0 / 40;
 
+// Rows and columns of the grid of ranks: as square as can be, of no more parts than there are ranges.
+std::array<int, 2> grid_of(int ranks, int ranges) {
+    int rows = 1;
+    for (int r = 2; r * r <= ranks; ++r)
+        if (ranks % r == 0) rows = r;
+    return {std::min(rows, ranges), std::min(ranks / rows, ranges)};
+}
+
 // Large ranges fill batches better, many make tasks for all threads.
-int automatic_functions_per_range(int functions, std::int64_t threads) {
+int automatic_functions_per_range(int functions, int ranks, std::int64_t threads) {
     constexpr double most_functions = 96;
-    const double ranges = std::max({3.0, std::cbrt(16 * static_cast<double>(threads)), functions / most_functions});
+    const auto grid = grid_of(ranks, functions);
+    const double ranges =
+        std::max({3.0, std::cbrt(16 * static_cast<double>(threads)), functions / most_functions, 1.5 * std::max(grid[0], grid[1])});
     return std::max(4, static_cast<int>(std::ceil(functions / ranges)));
 }
 
@@ -67,16 +77,8 @@ distributed_fock_options checked(runtime::world& ranks, std::span<const int> fir
             "allowed: the same everywhere");
     const std::int64_t threads = all.sum(std::int64_t{options.threads});
     if (options.functions_per_range == 0)
-        options.functions_per_range = automatic_functions_per_range(first_function.back(), threads);
+        options.functions_per_range = automatic_functions_per_range(first_function.back(), ranks.size(), threads);
     return options;
-}
-
-// Rows and columns of the grid of ranks: as square as can be, of no more parts than there are ranges.
-std::array<int, 2> grid_of(int ranks, int ranges) {
-    int rows = 1;
-    for (int r = 2; r * r <= ranks; ++r)
-        if (ranks % r == 0) rows = r;
-    return {std::min(rows, ranges), std::min(ranks / rows, ranges)};
 }
 
 } // namespace
@@ -380,6 +382,7 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
         by.met.push_back({{&b, by.prepared.back().get()}, &where});
     }
     digester_.run({&a, prepared_bra.get()}, by.met, by.kernels);
+    by.prepared.clear(); // others may need the room
     by.compute_s += clock.seconds();
     by.sums.keep_within_bound();
 }

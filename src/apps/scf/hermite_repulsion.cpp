@@ -34,7 +34,9 @@ hermite_repulsion::hermite_repulsion(const basis& functions, std::shared_ptr<con
     std::size_t most_primitives = 0, most_integrals = 0;
     for (const auto& [l_a, contractions_a, primitives_a] : types)
         for (const auto& [l_b, contractions_b, primitives_b] : types) {
-            const pair_kind& made = kinds_.emplace_back(l_a, contractions_a, l_b, contractions_b);
+            const bool first_is_higher = std::tie(l_a, contractions_a, primitives_a) >= std::tie(l_b, contractions_b, primitives_b);
+            constexpr int none = pair_kind::largest_l + 1; // the other way round it never stands
+            const pair_kind& made = kinds_.emplace_back(first_is_higher ? l_a : none, contractions_a, l_b, contractions_b);
             if (made.functions() == 0) continue;
             most_primitives = std::max(most_primitives, packed_kets::doubles(made, primitives_a * primitives_b));
             most_integrals = std::max(most_integrals, static_cast<std::size_t>(made.functions()));

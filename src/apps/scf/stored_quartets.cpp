@@ -28,9 +28,9 @@ namespace {
 constexpr std::array<std::int32_t, 4> all_zero{-1, -1, -1, -1};
 
 // What a record of a batch's quartet begins with: its integrals are in the batch's order.
+constexpr std::int32_t batch_mark = 1 << 30;
 std::array<std::int32_t, 4> in_batch_order(const shell_quartet& shells) {
-    constexpr std::int32_t mark = 1 << 30;
-    return {shells[0] + mark, shells[1], shells[2], shells[3]};
+    return {shells[0] + batch_mark, shells[1], shells[2], shells[3]};
 }
 
 constexpr std::size_t pair_number(std::size_t i, std::size_t j) {
@@ -129,8 +129,9 @@ void stored_quartets::compute_batch(const std::array<int, 2>& bra_shells, const 
         return;
     }
     from_->compute_batch(bra_shells, bra, kets, wanted, integrals, scratch);
+    // In the place of a single quartet's, too: bounds are made of those.
     for (std::size_t v = 0; v < kets.count; ++v)
-        if (places[v] != nullptr && known[v] == nullptr)
+        if (places[v] != nullptr && (known[v] == nullptr || known[v]->shells[0] < batch_mark))
             keep(*places[v], shells[v], in_batch_order(shells[v]), integrals + v, batch_lanes);
 }
 

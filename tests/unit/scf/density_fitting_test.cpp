@@ -90,7 +90,7 @@ TEST(scf_density_fitting, of_all_products_is_exact_however_rows_are_shared) {
     exact.build(std::vector<std::span<const double>>{densities[0].whole, densities[1].whole}, coulomb,
                 std::vector<std::span<double>>{exchange[0], exchange[1]});
     for (const int threads : {1, 3})
-        for (const std::size_t ranks : {1U, 2U, 5U}) {
+        for (const std::size_t ranks : {1U, 2U, 5U, 7U}) { // there are 6 rows
             std::vector<double> coulomb_sum(n * n);
             std::vector<std::vector<double>> exchange_sum(2, std::vector<double>(n * n));
             for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -37,7 +37,7 @@ enum class attention {
 struct distributed_fock_options {
     /// As of fock_options.
     double threshold = 1e-12;
-    /// Functions per range of shells; 0: 16, fewer where there are few functions.
+    /// Functions per range of shells; 0: chosen by the number of functions, ranks and threads.
     int functions_per_range = 0;
     int threads = 1;
     fock_strategy strategy = fock_strategy::stealing;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <craton/apps/scf/quartet_source.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,8 +45,8 @@ inline constexpr auto hermite_orders = make_hermite_orders();
 /// Immutable; any thread.
 class pair_kind {
   public:
-    static constexpr int largest_l = highest_hermite / 2; ///< of both shells together
-    static constexpr int most_functions = 100;            ///< products of a pair
+    static constexpr int largest_l = highest_hermite / 2;       ///< of both shells together
+    static constexpr int most_functions = most_batch_functions; ///< products of a pair
 
     /// A pair of other shells, or with l_b above 4, is not expanded: functions() is 0.
     pair_kind(int l_a, int contractions_a, int l_b, int contractions_b);
@@ -103,11 +105,15 @@ struct hermite_pair {
 /// Expansions of many pairs in one piece of memory.
 class hermite_pairs {
   public:
-    /// Expands one pair more, of that kind, which must outlive this, the largest primitive pairs first; those whose charge is below
-    /// 1e-17 times what one electron has are left out.
+    /// A primitive pair's size, the root of what its repulsion with itself is at most (hartree), below which it is left out.
+    static constexpr double negligible_size = 1e-18;
+
+    /// Expands one pair more, of that kind, which must outlive this: its primitive pairs that matter, the largest first.
     void add(const pair_kind& kind, const plain_shell& a, const plain_shell& b);
     /// One that is not expanded.
     void add_none() { entries_.emplace_back(); }
+    /// Takes back the last, which has no primitives.
+    void drop_last() { entries_.pop_back(); }
     /// To no more memory than needed.
     void shrink_to_fit();
 

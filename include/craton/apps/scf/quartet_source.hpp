@@ -38,6 +38,8 @@ struct prepared_pair {
 
 /// Quartets of one batch: one in each part of a vector.
 inline constexpr std::size_t batch_lanes = 8;
+/// Products of functions that a pair in batches has at most.
+inline constexpr int most_batch_functions = 100;
 
 /// How a source wants a pair in batches.
 struct batch_place {

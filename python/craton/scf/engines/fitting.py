@@ -10,6 +10,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from craton._craton import DensityFitting, GaussianBasis, IntegralLibrary, World
+from craton.errors import UserError
+from craton.scf.basis_sets import PlacedShell
 from craton.scf.engines.distributed import DistributedEngine
 
 if TYPE_CHECKING:
@@ -23,6 +25,25 @@ DEPENDENT = 1e-10
 """Eigenvalues of the metric, in parts of the largest, below which a fitting function is taken for one of the others."""
 
 
+LARGEST_L = 8
+"""Of two shells together; the lower one up to half of it."""
+MOST_PRODUCTS = 100
+"""Of functions of two shells."""
+
+
+def check_products(shells: Sequence[PlacedShell]) -> None:
+    """UserError for shells whose products the kernels have not."""
+    kinds = {(momentum, len(contractions)) for _, momentum, _, contractions in shells}
+    high, low = max(momentum for momentum, _ in kinds), LARGEST_L // 2
+    if high > low:
+        raise UserError(f"density fitting: shells of l = {high}; allowed: l up to {low}")
+    most = max((2 * momentum + 1) * contractions for momentum, contractions in kinds)
+    if most**2 > MOST_PRODUCTS:
+        raise UserError(
+            f"density fitting: a shell of {most} functions; allowed: 10, as sets without long general contractions have"
+        )
+
+
 def metric_root(metric: Matrix) -> Matrix:
     """M with M^T M = the inverse of the metric; fewer rows than columns where fitting functions depend on each other."""
     try:
@@ -34,6 +55,14 @@ def metric_root(metric: Matrix) -> Matrix:
     return np.ascontiguousarray(scipy.linalg.solve_triangular(lower, np.eye(len(metric)), lower=True))
 
 
+def agree(world: World | None, failure: str) -> None:
+    """UserError, on every rank, for what failed on any."""
+    if world is not None:
+        world.agree(failure)
+    elif failure:
+        raise UserError(failure)
+
+
 class FittedFock:
     """What a rank of several brings to J and K, or the whole of them; FockBuilder has the same members.
 
@@ -41,12 +70,26 @@ class FittedFock:
     """
 
     def __init__(
-        self, basis: GaussianBasis, auxiliary: GaussianBasis, threads: int, rank: int = 0, ranks: int = 1
+        self, basis: GaussianBasis, auxiliary: GaussianBasis, threads: int, world: World | None = None
     ) -> None:
-        """UserError for shells that the kernels have not, and where there is no memory."""
-        self._core = DensityFitting(basis, auxiliary, threads)
-        root = metric_root(self._core.metric())
-        self._core.fit(root[len(root) * rank // ranks : len(root) * (rank + 1) // ranks])
+        """UserError for shells that the kernels have not, and where there is no memory. Collective over a world."""
+        failure, rank, ranks = "", 0, 1
+        if world is not None:
+            rank, ranks = world.rank, world.size
+        try:
+            self._core = DensityFitting(basis, auxiliary, threads)
+            root = metric_root(self._core.metric()) if rank == 0 else np.empty((0, 0))
+        except (UserError, MemoryError, np.linalg.LinAlgError) as error:
+            failure = str(error) or type(error).__name__
+        agree(world, failure)
+        if world is not None:  # one root for all: rows of different ones do not fit together
+            rows = int(world.sum([float(len(root))])[0])
+            root = world.sum(root if rank == 0 else np.zeros((rows, auxiliary.size)))
+        try:
+            self._core.fit(root[len(root) * rank // ranks : len(root) * (rank + 1) // ranks])
+        except (UserError, MemoryError) as error:
+            failure = str(error) or type(error).__name__
+        agree(world, failure)
         self.counts = {"quartets": 0}
         """No integrals of four shells are computed."""
 
@@ -76,15 +119,15 @@ class FittedEngine(DistributedEngine):
         threads: int,
     ) -> None:
         super().__init__(world, library, basis, threshold, threads, 0)
-        failure = ""
-        try:
-            self._fitted = FittedFock(basis, auxiliary, threads, world.rank, world.size)
-        except Exception as error:  # of memory or of input, on this rank alone
-            failure = str(error) or type(error).__name__
-        world.agree(failure)
+        self._fitted = FittedFock(basis, auxiliary, threads, world)
 
     def _build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
         whole = np.array([self.fock.gather(each) for each in densities])
-        found = self._fitted.build(whole)
+        failure = ""
+        try:
+            found = self._fitted.build(whole)
+        except (UserError, MemoryError, np.linalg.LinAlgError) as error:
+            failure = str(error) or type(error).__name__
+        self.world.agree(failure)
         for matrix, into in zip((found[0], *found[1]), (coulomb, *exchange), strict=True):
             into.copy_from(self.fock.scatter(self.world.sum(matrix)))

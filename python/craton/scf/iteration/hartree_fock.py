@@ -18,7 +18,7 @@ from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.basis_sets import Shell, basis_of_shells, fitting_name, make_basis, placed_shells
 from craton.scf.engines.distributed import DistributedEngine
-from craton.scf.engines.fitting import FittedEngine
+from craton.scf.engines.fitting import FittedEngine, check_products
 from craton.scf.engines.integral_memory import integral_bytes
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
@@ -207,14 +207,17 @@ class HartreeFock:
         return self._made[1]
 
     def auxiliary(self) -> GaussianBasis | None:
-        """The functions that fit densities, None without df. UserError as make_basis."""
-        return make_basis(self.molecule, self.auxbasis or self.auxbasis_name) if self.df else None
+        """The functions that fit densities, None without df. UserError as make_basis, and for shells that cannot be fitted."""
+        if not self.df:
+            return None
+        check_products(self.shells)
+        return make_basis(self.molecule, self.auxbasis or self.auxbasis_name)
 
     @property
     def auxbasis_name(self) -> str:
         """Of the auxiliary set that df takes."""
         if self.auxbasis is None:
-            return fitting_name(self.basis_name)
+            return fitting_name(self.basis_name, self.molecule.symbols)
         return self.auxbasis if isinstance(self.auxbasis, str) else "of its own"
 
     @property

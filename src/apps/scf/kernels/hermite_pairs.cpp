@@ -87,25 +87,16 @@ struct primitive_pair {
     double charge; // of the two with coefficients 1, at any place
 };
 
-double largest_coefficient(const plain_shell& s, std::size_t primitive) {
-    double most = 0;
-    for (std::size_t c = primitive; c < s.coefficients.size(); c += s.exponents.size())
-        most = std::max(most, std::abs(s.coefficients[c]));
-    return most;
-}
-
 void find_primitive_pairs(const plain_shell& a, const plain_shell& b, std::vector<primitive_pair>& found) {
-    constexpr double negligible = 1e-17;
+    constexpr double vanishing = 1e-40; // whatever powers of distances stand before it
     double apart = 0;
     for (std::size_t x = 0; x < 3; ++x) apart += (a.centre_bohr[x] - b.centre_bohr[x]) * (a.centre_bohr[x] - b.centre_bohr[x]);
     found.clear();
     for (std::size_t p = 0; p < a.exponents.size(); ++p) {
-        const double largest_a = largest_coefficient(a, p);
         for (std::size_t q = 0; q < b.exponents.size(); ++q) {
             const double both = a.exponents[p] + b.exponents[q];
             const double charge = std::exp(-a.exponents[p] * b.exponents[q] / both * apart);
-            if (charge * largest_a * largest_coefficient(b, q) > negligible * both * std::sqrt(both))
-                found.push_back({p, q, charge});
+            if (charge > vanishing) found.push_back({p, q, charge});
         }
     }
 }
@@ -215,8 +206,6 @@ void hermite_pairs::add(const pair_kind& kind, const plain_shell& a, const plain
     CRATON_ASSERT(kind.functions() > 0);
     static thread_local std::vector<primitive_pair> kept;
     find_primitive_pairs(a, b, kept);
-    const std::size_t first = numbers_.size();
-    entries_.push_back({&kind, first, kept.size()});
     unsorted_.resize(kept.size() * kind.row());
     double* row = unsorted_.data();
     std::vector<double> contraction(static_cast<std::size_t>(a.contractions() + b.contractions()));
@@ -228,8 +217,12 @@ void hermite_pairs::add(const pair_kind& kind, const plain_shell& a, const plain
         row += kind.row();
     }
     std::vector<const double*> order;
-    for (std::size_t n = 0; n < kept.size(); ++n) order.push_back(unsorted_.data() + n * kind.row());
+    for (std::size_t n = 0; n < kept.size(); ++n) {
+        const double* const of = unsorted_.data() + n * kind.row();
+        if (of[4] > negligible_size) order.push_back(of);
+    }
     std::ranges::stable_sort(order, std::ranges::greater{}, [](const double* of) { return of[4]; });
+    entries_.push_back({&kind, numbers_.size(), order.size()});
     for (const double* each : order) numbers_.insert(numbers_.end(), each, each + kind.row());
 }
 
