@@ -19,7 +19,7 @@ namespace craton::multigrid {
 
 namespace {
 
-constexpr std::int64_t smallest_box_to_halve = 32; // boxes of 16 are gathered while they can be
+constexpr std::int64_t smallest_box_to_halve = 16; // boxes of 8 are gathered while they can be
 constexpr std::int64_t widest_bottom = 16;         // along its shortest dimension: more would be slow to solve without multigrid
 constexpr double mean_allowed = 1e-8;              // of the largest |f|, where constants are free
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 namespace craton::scf {
@@ -305,6 +306,27 @@ TEST(scf_hermite_pairs, are_the_largest_first_and_bound_integrals) {
         EXPECT_LE(most, row[4] * row[4]);
         EXPECT_GT(most, 0.01 * row[4] * row[4]);
     }
+}
+
+// What high momenta add at a distance: of s functions nothing is left there.
+TEST(scf_hermite_pairs, of_diffuse_high_shells_are_kept_as_far_as_they_reach) {
+    const auto pair_of = [](int l, double apart) {
+        const held_shell a{{0, 0, 0}, l, {0.1}, {1}}, b{{0, 0, apart}, l, {0.1}, {1}};
+        const pair_kind kind = kind_of(a, b);
+        hermite_pairs pairs;
+        pairs.add(kind, a.seen(), b.seen());
+        double most = 0;
+        if (pairs[0].primitives > 0) {
+            const auto found = batch(pairs[0], {pairs[0]});
+            for (std::size_t n = 0; n < found.size(); n += batch_lanes) most = std::max(most, found[n]);
+        }
+        return std::pair(pairs[0].primitives, std::sqrt(most));
+    };
+    EXPECT_EQ(pair_of(0, 30).first, 0U);
+    const auto [primitives, size] = pair_of(4, 30);
+    EXPECT_EQ(primitives, 1U);
+    EXPECT_GT(size, 1e-12);
+    EXPECT_EQ(pair_of(4, 60).first, 0U);
 }
 
 TEST(scf_hermite_pairs, of_many_functions_or_higher_shells_are_left_to_others) {

@@ -41,8 +41,8 @@ struct solver_options {
 
 /// Full geometric multigrid on boxes: the numerics of HPGMG-FV (Shan et al. 2015, III).
 ///
-/// Levels: boxes are halved while larger than 16 cells a side, then eight are gathered into one while they can be, then halved on
-/// to the coarsest grid, which BiCGStab solves. Each rank works on its own boxes.
+/// Levels: boxes are halved while larger than 8 cells a side, then eight are gathered into one while they can be, then halved on to
+/// the coarsest grid, which BiCGStab solves. Each rank works on its own boxes.
 ///
 /// All members are collective over the world but ranks, levels, layout, singular, own_cells and solution.
 ///
