@@ -153,9 +153,9 @@ template <class T> rectangle<T> moved(const rectangle<T>& of, int row, int colum
     return {of.data + row * of.stride + column, of.stride};
 }
 
-// A rectangle of the second shell's rows, or of the first's if they are turned.
-template <class T> turned_rectangle<T> turned_by(const rectangle<T>& of, bool turned) {
-    return turned ? turned_rectangle<T>{of.data, 1, of.stride} : turned_rectangle<T>{of.data, of.stride, 1};
+// (second, first) functions of a pair as the batch has them, in a rectangle whose rows are the second's, or the first's if turned.
+template <class T> base::matrix_view<T> view_of(const rectangle<T>& of, const batch_place& form, bool turned) {
+    return {of.data, form.second, form.first, turned ? 1 : of.stride, turned ? of.stride : 1};
 }
 
 // Rectangles of a quartet, its functions so far from the blocks' first ones, as its shells stand in the batch.
@@ -183,8 +183,8 @@ void block_digester::run_batches(const blocks& of, std::size_t bra_pair, workpla
     const prepared_pair prepared{of.bra.prepared, bra_pair};
     const batch_place form = source_->batch_place_of(prepared);
     const auto bra_functions = static_cast<std::size_t>(form.first * form.second);
-    turned_rectangle<double> to_ji; // once anything is for it
-    int past = -1;                  // the kind whose bounds have become too small
+    base::matrix_view<double> to_ji; // once anything is for it
+    int past = -1;                   // the kind whose bounds have become too small
     for (const auto& batch : place.batches) {
         if (batch.form.kind == past) continue;
         if (double{ij.bound} * batch.of[0].bound < of.least) {
@@ -208,12 +208,12 @@ void block_digester::run_batches(const blocks& of, std::size_t bra_pair, workpla
                 ++coulomb_quartets;
                 place.coulomb.weight[v] = weight;
                 const auto [k, l] = at.function;
-                place.coulomb.density_lk[v] = turned_by(moved(where.density_sum.lk, l, k), batch.turned[v]);
-                place.coulomb.sum_lk[v] = turned_by(moved(where.coulomb.lk, l, k), batch.turned[v]);
+                place.coulomb.density_lk[v] = view_of(moved(where.density_sum.lk, l, k), batch.form, batch.turned[v]);
+                place.coulomb.sum_lk[v] = view_of(moved(where.coulomb.lk, l, k), batch.form, batch.turned[v]);
                 if (to_ji.data == nullptr) {
                     const auto [i, j] = bra.function;
-                    place.coulomb.density_ji = turned_by(moved(where.density_sum.ji, j, i), form.turned);
-                    to_ji = turned_by(moved(where.coulomb.ji, j, i), form.turned);
+                    place.coulomb.density_ji = view_of(moved(where.density_sum.ji, j, i), form, form.turned);
+                    to_ji = view_of(moved(where.coulomb.ji, j, i), form, form.turned);
                     std::fill_n(place.gathered.begin(), bra_functions * batch_lanes, 0.0);
                 }
             }
@@ -255,7 +255,7 @@ void block_digester::run_batches(const blocks& of, std::size_t bra_pair, workpla
             const double* const parts = place.gathered.data() + static_cast<std::size_t>(first + form.first * second) * batch_lanes;
             double sum = 0;
             for (std::size_t v = 0; v < batch_lanes; ++v) sum += parts[v];
-            to_ji.at(second, first) += sum;
+            to_ji(second, first) += sum;
         }
 }
 

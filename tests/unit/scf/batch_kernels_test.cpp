@@ -65,22 +65,23 @@ TEST_P(every_batch, is_the_sum_of_its_quartets) {
             batch_exchange exchange;
             coulomb.weight = for_coulomb;
             exchange.weight = for_exchange;
-            const auto seen = [&]<class T>(const rectangle<T>& straight, const rectangle<T>& other_way) {
-                return turned ? turned_rectangle<T>{other_way.data, 1, other_way.stride}
-                              : turned_rectangle<T>{straight.data, straight.stride, 1};
+            const auto seen = [&]<class T>(const rectangle<T>& straight, const rectangle<T>& other_way, int rows, int columns) {
+                return turned ? base::matrix_view<T>{other_way.data, rows, columns, 1, other_way.stride}
+                              : base::matrix_view<T>{straight.data, rows, columns, straight.stride, 1};
             };
             std::vector<double> transposed(b.square()), expected_coulomb = sum;
             for (int x = 0; x < b.n; ++x)
                 for (int y = 0; y < b.n; ++y) transposed[y * b.n + x] = b.density[x * b.n + y];
-            coulomb.density_ji = seen(b.part<const double>(b.density, b.j(), 0), b.part<const double>(transposed, 0, b.j()));
+            coulomb.density_ji =
+                seen(b.part<const double>(b.density, b.j(), 0), b.part<const double>(transposed, 0, b.j()), b.shape.j, b.shape.i);
             std::vector<double> coulomb_sum(b.square(), 0.5);
             for (int lane = 0; lane < 8; ++lane) {
                 const auto v = static_cast<std::size_t>(lane);
                 if (for_coulomb[v] != 0) {
                     coulomb.density_lk[v] = seen(b.part<const double>(b.density, b.l(lane), b.k(lane)),
-                                                 b.part<const double>(transposed, b.k(lane), b.l(lane)));
-                    coulomb.sum_lk[v] =
-                        seen(b.part<double>(coulomb_sum, b.l(lane), b.k(lane)), b.part<double>(coulomb_sum, b.k(lane), b.l(lane)));
+                                                 b.part<const double>(transposed, b.k(lane), b.l(lane)), b.shape.l, b.shape.k);
+                    coulomb.sum_lk[v] = seen(b.part<double>(coulomb_sum, b.l(lane), b.k(lane)),
+                                             b.part<double>(coulomb_sum, b.k(lane), b.l(lane)), b.shape.l, b.shape.k);
                 }
                 if (for_exchange[v] != 0) {
                     exchange.density[v] = b.exchange_of<const double>(b.density, lane);

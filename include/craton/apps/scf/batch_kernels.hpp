@@ -2,6 +2,7 @@
 
 #include <craton/apps/scf/quartet_kernels.hpp>
 #include <craton/apps/scf/quartet_source.hpp>
+#include <craton/base/matrix_view.hpp>
 
 #include <array>
 #include <cstddef>
@@ -13,21 +14,12 @@ namespace craton::scf {
 // Digestion of a batch: quartets (ij|kl) of one bra with eight kets, in the parts of vectors. Shells stand in the order that the
 // source wants (batch_place). As with single quartets (quartet_kernels), J = 2 (sum + its transpose) and K = sum + its transpose.
 
-/// Elements between two shells, in either order: (first, second) at data[first * of_first + second * of_second].
-template <class T> struct turned_rectangle {
-    T* data = nullptr;
-    std::int64_t of_first = 0;
-    std::int64_t of_second = 0;
-
-    [[nodiscard]] T& at(int first, int second) const { return data[first * of_first + second * of_second]; }
-};
-
 /// What J needs. Weights are those of single quartets; 0: the lane is not wanted, and its rectangles may be null.
 struct batch_coulomb {
     std::array<double, batch_lanes> weight{};
-    std::array<turned_rectangle<const double>, batch_lanes> density_lk; ///< (l, k)
-    std::array<turned_rectangle<double>, batch_lanes> sum_lk;
-    turned_rectangle<const double> density_ji; ///< (j, i)
+    std::array<base::matrix_view<const double>, batch_lanes> density_lk; ///< (l, k)
+    std::array<base::matrix_view<double>, batch_lanes> sum_lk;
+    base::matrix_view<const double> density_ji; ///< (j, i)
 };
 
 /// What K needs of one density.

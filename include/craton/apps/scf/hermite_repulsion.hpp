@@ -13,9 +13,9 @@
 
 namespace craton::scf {
 
-/// Electron repulsion over a basis: quartets of s to g shells by kernels of Craton's own, in batches where they can be; the
-/// others from another source. What it prepares is expansions of pairs; compute() of pairs that are not prepared expands them for
-/// that one quartet.
+/// Electron repulsion over a basis by kernels of Craton's own, in batches where it can be. Quartets with a pair that pair_kind does
+/// not expand (l above 8 together, more than 100 products) come from another source. What it prepares is expansions of pairs;
+/// compute() of pairs that are not prepared expands them for that one quartet.
 class hermite_repulsion final : public quartet_source {
   public:
     /// `others` must be of the same basis.

@@ -16,7 +16,7 @@ struct places {
 
 // nk: functions of k, 0 if only known at run time.
 template <int nk, bool with_coulomb, bool with_exchange>
-void digest(const quartet_shape& shape, const vec* integrals, const places& at, const turned_rectangle<const double>& density_ji,
+void digest(const quartet_shape& shape, const vec* integrals, const places& at, const base::matrix_view<const double>& density_ji,
             vec* gathered) {
     const int count = nk > 0 ? nk : shape.k;
     for (int j = 0; j < shape.j; ++j) {
@@ -25,7 +25,7 @@ void digest(const quartet_shape& shape, const vec* integrals, const places& at, 
             const vec* const ki = at.ki + i * count;
             vec* const to_kj = at.to_kj + j * count;
             vec* const to_ki = at.to_ki + i * count;
-            const double of_ji = with_coulomb ? density_ji.at(j, i) : 0;
+            const double of_ji = with_coulomb ? density_ji(j, i) : 0;
             vec sums_ki[nk > 0 ? nk : 1], sums_kj[nk > 0 ? nk : 1], to_ji{};
             if constexpr (with_exchange && nk > 0) {
 #pragma GCC unroll 16
@@ -149,7 +149,7 @@ void digest_batch(const quartet_shape& shape, const double* integrals, const bat
         vec* const lk = take(ket);
         for (int l = 0; l < shape.l; ++l)
             for (int k = 0; k < shape.k; ++k) {
-                const auto of = [&](std::size_t v) { return coulomb->density_lk[for_coulomb.from[v]].at(l, k); };
+                const auto of = [&](std::size_t v) { return coulomb->density_lk[for_coulomb.from[v]](l, k); };
                 const vec value{of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)};
                 lk[l * shape.k + k] = for_coulomb.weight * value;
             }
@@ -199,7 +199,7 @@ void digest_batch(const quartet_shape& shape, const double* integrals, const bat
             const auto* const sums = reinterpret_cast<const double*>(at.to_lk);
             for (int l = 0; l < shape.l; ++l)
                 for (int k = 0; k < shape.k; ++k)
-                    coulomb->sum_lk[v].at(l, k) += coulomb->weight[v] * sums[static_cast<std::size_t>(l * shape.k + k) * lanes + v];
+                    coulomb->sum_lk[v](l, k) += coulomb->weight[v] * sums[static_cast<std::size_t>(l * shape.k + k) * lanes + v];
         }
     if (exchange != nullptr) {
         const auto& to = exchange->sum;
