@@ -5,6 +5,8 @@
 
 #include "../unit/waves/device_steps.hpp"
 
+#include <updates.hpp>
+
 #include <craton/apps/waves/cuda_engine.hpp>
 #include <craton/base/thread_team.hpp>
 
@@ -97,8 +99,8 @@ bool halos_join_bricks(std::size_t axis) {
     return report("two bricks beside one, cut across axis " + std::to_string(axis), largest_mean_difference(joined, whole));
 }
 
-void print_speed(std::int64_t side, bool anelastic, bool layered, double bandwidth) {
-    test_brick brick(side, side, side, true, anelastic);
+void print_speed(test_brick& brick, bool layered, double bandwidth) {
+    const bool anelastic = brick.anelastic();
     auto layers = brick.layers(absorbing_kind::pml, 0, 10);
     const auto engine = make_cuda_engine(brick.fields(), {}, layered ? &layers : nullptr, device_number);
     const auto run = [&](int steps) {
@@ -115,9 +117,9 @@ void print_speed(std::int64_t side, bool anelastic, bool layered, double bandwid
     std::vector<double> rates;
     for (int n = 0; n < 5; ++n) rates.push_back(100.0 * static_cast<double>(brick.whole().cells()) / run(100));
     std::sort(rates.begin(), rates.end());
-    const double bytes = anelastic ? 196 : 140; // per cell and step, columns.hpp
+    const double bytes = device::bytes_per_cell(anelastic);
     std::printf("%4lld^3 %-9s %-22s %7.2f G points/s (%.2f to %.2f), %5.1f %% of the copy bandwidth over %.0f B\n",
-                static_cast<long long>(side), anelastic ? "anelastic" : "elastic",
+                static_cast<long long>(brick.shape().nx), anelastic ? "anelastic" : "elastic",
                 layered ? "free surface and PML:" : "free surface:", rates[2] * 1e-9, rates.front() * 1e-9, rates.back() * 1e-9,
                 100 * rates[2] * bytes / bandwidth, bytes);
 }
@@ -137,7 +139,8 @@ int compare(const std::vector<std::int64_t>& sides) {
     std::printf("copy bandwidth, read and written: %.0f GB/s\n", bandwidth * 1e-9);
     for (const auto side : sides) {
         for (const bool anelastic : {false, true}) {
-            for (const bool layered : {false, true}) print_speed(side, anelastic, layered, bandwidth);
+            test_brick brick(side, side, side, true, anelastic);
+            for (const bool layered : {false, true}) print_speed(brick, layered, bandwidth);
         }
     }
     std::printf("%s\n", same ? "same as on the host" : "NOT the same as on the host");

@@ -71,7 +71,8 @@ class emulated_device {
 
     // Blocks and threads in a random order: none may need another.
     template <class Body> void launch(const launch_shape& shape, const Body& body, stream in) {
-        if (shape.threads_x * shape.threads_y > threads) throw std::logic_error("more threads in a block than there may be");
+        if (shape.threads_x * shape.threads_y > threads_of<Body>())
+            throw std::logic_error("more threads in a block than there may be");
         if (shape.blocks_y > 65535 || shape.blocks_z > 65535) throw std::logic_error("more blocks than there may be");
         add(in, [this, shape, body] {
             const std::int64_t blocks = shape.blocks_x * shape.blocks_y * shape.blocks_z;

@@ -19,14 +19,16 @@ inline void require(cudaError_t status, const char* call) {
     throw std::runtime_error(std::string("CUDA: ") + call + ": " + cudaGetErrorString(status));
 }
 
-/// Blocks that a processor shall hold, of 24 warps together: the compiler then keeps each kernel within 80 registers, which none of
-/// them has to spill. With some 15 loads under way per thread that is 46 KB per processor and 6 MB per device, about twice what 4.3
-/// TB/s times 0.7 us of latency ask for.
-inline constexpr int blocks_per_processor = 3;
+/// Warps that a processor shall hold: the compiler then keeps a kernel within the registers that so many leave to each thread. The
+/// updates say how many they want; 24 are 80 registers, 16 are 128.
+template <class Body> constexpr int blocks_per_processor() {
+    if constexpr (requires { Body::warps_per_processor; }) return Body::warps_per_processor * warp / threads_of<Body>();
+    return 32 * warp / threads;
+}
 
 /// Every thread does its part of a body.
 template <class Body>
-__global__ void __launch_bounds__(threads, blocks_per_processor) everywhere(const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(threads_of<Body>(), blocks_per_processor<Body>()) everywhere(const __grid_constant__ Body body) {
     body(place{blockIdx.x, blockIdx.y, blockIdx.z, static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y)});
 }
 

@@ -5,6 +5,7 @@
 #include "layers.hpp"
 #include "planes.hpp"
 #include "points.hpp"
+#include "updates.hpp"
 
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/step_engine.hpp>
@@ -33,7 +34,8 @@ template <class Device> class device_engine final : public step_engine {
     device_engine(std::unique_ptr<Device> device, const brick_fields& host, const halo_plan& halos, absorbing_layers* layers)
         : device_(std::move(device)), edge_(device_->make_stream()), inner_(device_->make_stream()),
           edge_done_(device_->make_event()), inner_done_(device_->make_event()), injected_done_(device_->make_event()), host_(host),
-          layers_(layers), shape_(shape_on_device(host.shape)), surface_(closed_differences_of(host.surface, host.d)) {
+          layers_(layers), shape_(shape_on_device(host.shape)), surface_(closed_differences_of(host.surface, host.d)),
+          untouched_{0, shape_.nx, 0, shape_.ny, 0, shape_.nz} {
         CRATON_ASSERT(host.surface == nullptr || host.shape.nz + halo >= surface_closure::width);
         copy_fields();
         copy_media();
@@ -59,16 +61,9 @@ template <class Device> class device_engine final : public step_engine {
         enter(half);
         const auto stream = which == part::outer ? edge_ : inner_;
         if (which == part::inner && injected_) device_->wait(inner_, injected_done_);
-        correct(half, cells, stream);
-        if (half == half_step::velocity) {
-            launch(velocity_columns{columns_of(cells), shape_, v_, stress_, media_.buoyancy, host_.d, surface_}, stream);
-        } else if (host_.anelastic()) {
-            launch(stress_columns<true>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_},
-                   stream);
-        } else {
-            launch(stress_columns<false>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_},
-                   stream);
-        }
+        const cell_range inside = common(cells, untouched_);
+        launch_update<false>(half, {inside}, no_layers{}, stream);
+        launch_update<true>(half, without(cells, inside), layers_on_device_, stream);
         device_->record(which == part::outer ? edge_done_ : inner_done_, stream);
     }
 
@@ -252,10 +247,8 @@ template <class Device> class device_engine final : public step_engine {
     template <class Body> void launch(const Body& body, typename Device::stream stream) {
         if constexpr (requires { body.shape(); }) {
             device_->launch(body.shape(), body, stream);
-        } else if constexpr (requires { body.share; }) {
-            device_->launch(body.share.shape(), body, stream);
         } else {
-            device_->launch(body.in.share.shape(), body, stream);
+            device_->launch(body.share.shape(), body, stream);
         }
     }
 
@@ -271,11 +264,7 @@ template <class Device> class device_engine final : public step_engine {
 
     // A cell_range grown by what differences reach meets no ghosts that are taken and no planes that are given.
     [[nodiscard]] bool reads_no_halos(const cell_range& cells) const {
-        const auto meet = [](const cell_range& a, const cell_range& b) {
-            return !cell_range{std::max(a.i0, b.i0), std::min(a.i1, b.i1), std::max(a.j0, b.j0),
-                               std::min(a.j1, b.j1), std::max(a.k0, b.k0), std::min(a.k1, b.k1)}
-                        .empty();
-        };
+        const auto meet = [](const cell_range& a, const cell_range& b) { return !common(a, b).empty(); };
         const auto& c = cells;
         const std::array<cell_range, 3> read{cell_range{c.i0 - halo, c.i1 + halo, c.j0, c.j1, c.k0, c.k1},
                                              cell_range{c.i0, c.i1, c.j0 - halo, c.j1 + halo, c.k0, c.k1},
@@ -308,19 +297,25 @@ template <class Device> class device_engine final : public step_engine {
         }));
     }
 
-    void correct(half_step half, const cell_range& cells, typename Device::stream stream) {
-        if (!matched_ && !sponge_) return;
-        for (const auto& slab : without(cells, untouched_)) {
-            const columns share{slab, layer_depth};
-            const bool velocity = half == half_step::velocity;
-            if (sponge_) { // multi-axial layers are both
-                launch(sponge_cells{share, shape_, sponge_on_device_, velocity ? v_ : vector_field<float>{}, stress_}, stream);
+    template <bool layered, class Layers>
+    void launch_update(half_step half, const std::vector<cell_range>& cells, const Layers& layers, typename Device::stream stream) {
+        const auto shared_by = [&]<class Body>(Body body) {
+            if constexpr (layered) {
+                for (const auto& slab : cells) body.share.add(slab, Body::threads_of_block);
+            } else {
+                body.share = columns_of(cells.front(), Body::threads_of_block);
             }
-            if (matched_) {
-                const matched_layers in{share, shape_, layers_on_device_, media_, host_.d, surface_};
-                if (velocity) launch(matched_velocity{in, v_, stress_}, stream);
-                if (!velocity) launch(matched_stress{in, stress_, v_}, stream);
-            }
+            launch(body, stream);
+        };
+        if (cells.empty() || cells.front().empty()) return;
+        if (half == half_step::velocity) {
+            shared_by(velocity_update<layered>{{}, shape_, v_, stress_, media_.buoyancy, host_.d, surface_, layers});
+        } else if (host_.anelastic()) {
+            shared_by(
+                stress_update<true, layered>{{}, shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_, layers});
+        } else {
+            shared_by(
+                stress_update<false, layered>{{}, shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_, layers});
         }
     }
 
@@ -424,27 +419,28 @@ template <class Device> class device_engine final : public step_engine {
     }
 
     void copy_layers() {
-        matched_ = layers_->layers().axis[0].rows != nullptr;
-        sponge_ = layers_->sponge().factor[0][0] != nullptr;
+        cell_layers& on_device = layers_on_device_;
+        on_device.matched = layers_->layers().axis[0].rows != nullptr;
+        on_device.damped = layers_->sponge().factor[0][0] != nullptr; // multi-axial layers are both
         const std::array<std::int64_t, 3> count{shape_.nx, shape_.ny, shape_.nz};
         const auto profile = [&](const float* on_host, std::size_t axis) -> const float* {
             profiles_.emplace_back(*device_, edge_, std::span(on_host, static_cast<std::size_t>(count[axis])));
             return profiles_.back().data();
         };
-        if (sponge_) {
+        if (on_device.damped) {
             untouched_ = untouched(shape_, layers_->sponge());
-            sponge_on_device_ = layers_->sponge();
+            on_device.sponge = layers_->sponge();
             for (std::size_t axis = 0; axis < 3; ++axis) {
-                for (auto& factor : sponge_on_device_.factor[axis]) factor = profile(factor, axis);
+                for (auto& factor : on_device.sponge.factor[axis]) factor = profile(factor, axis);
             }
         }
-        if (!matched_) return;
+        if (!on_device.matched) return;
         untouched_ = untouched(shape_, layers_->layers());
-        layers_on_device_ = layers_->layers();
+        on_device.view = layers_->layers();
         layer_memory_ = {*device_, edge_, layers_->memory()};
         const auto moved = [&](float* on_host) { return layer_memory_.data() + (on_host - layers_->memory().data()); };
         for (std::size_t axis = 0; axis < 3; ++axis) {
-            layer_axis& to = layers_on_device_.axis[axis];
+            layer_axis& to = on_device.view.axis[axis];
             for (auto* profiles : {&to.decay, &to.gain}) {
                 for (auto& each : *profiles) each = profile(each, axis);
             }
@@ -454,8 +450,6 @@ template <class Device> class device_engine final : public step_engine {
             to.stress_memory = moved(to.stress_memory);
         }
     }
-
-    static constexpr std::int64_t layer_depth = 8; // planes of a thread
 
     std::unique_ptr<Device> device_; // first: outlives what lies on it
     typename Device::stream edge_, inner_;
@@ -473,13 +467,11 @@ template <class Device> class device_engine final : public step_engine {
     elastic_media media_;
     attenuation_media attenuation_;
 
-    bool matched_ = false, sponge_ = false;
-    cell_range untouched_;
+    cell_range untouched_; // by layers
+    cell_layers layers_on_device_;
     std::vector<array_of<float>> profiles_;
     std::array<array_of<layer_row>, 3> layer_rows_;
     array_of<float> layer_memory_;
-    layers_view layers_on_device_;
-    sponge_view sponge_on_device_;
 
     std::array<halo_traffic, 2> halos_;
     std::vector<source_set> sources_;

@@ -24,9 +24,15 @@ struct place {
     int thread_x = 0, thread_y = 0;
 };
 
-/// Threads of a block: eight warps.
-inline constexpr int threads = 256;
 inline constexpr int warp = 32;
+/// Threads of a block, unless a body says otherwise.
+inline constexpr int threads = 8 * warp;
+
+/// Threads of a block of this body.
+template <class Body> constexpr int threads_of() {
+    if constexpr (requires { Body::threads_of_block; }) return Body::threads_of_block;
+    return threads;
+}
 
 CRATON_HOST_DEVICE constexpr std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 

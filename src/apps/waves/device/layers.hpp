@@ -1,6 +1,6 @@
 #pragma once
 
-#include "columns.hpp"
+#include "host_device.hpp"
 
 #include <craton/apps/waves/kernels/absorbing.hpp>
 
@@ -12,14 +12,19 @@
 
 namespace craton::waves::device {
 
-// The corrections of absorbing.hpp, all axes of a cell by one thread. They read fields that the update of the same cells reads
-// again: 24 bytes of memory per cell and axis of layers, and 60 to 80 bytes of fields where there are layers, at 200^3 with layers
-// of 10 cells on five sides a quarter of the cells.
+// The corrections of kernels/absorbing.hpp for single cells, as the update of the cell takes them, from the differences that it
+// has: they move nothing through memory but their own 24 bytes per cell and axis of layers. (Kernels of their own, before the
+// update, took more time than the update of the whole grid.)
+
+/// Cells of both.
+inline cell_range common(const cell_range& a, const cell_range& b) {
+    return {std::max(a.i0, b.i0), std::min(a.i1, b.i1), std::max(a.j0, b.j0),
+            std::min(a.j1, b.j1), std::max(a.k0, b.k0), std::min(a.k1, b.k1)};
+}
 
 /// Slabs of `cells` that are not in `inside`, disjoint.
 inline std::vector<cell_range> without(const cell_range& cells, const cell_range& inside) {
-    const cell_range in{std::max(cells.i0, inside.i0), std::min(cells.i1, inside.i1), std::max(cells.j0, inside.j0),
-                        std::min(cells.j1, inside.j1), std::max(cells.k0, inside.k0), std::min(cells.k1, inside.k1)};
+    const cell_range in = common(cells, inside);
     if (cells.empty()) return {};
     if (in.empty()) return {cells};
     std::vector<cell_range> slabs;
@@ -60,176 +65,160 @@ inline cell_range untouched(const brick_shape& shape, const sponge_view& sponge)
     return {low[0], high[0], low[1], high[1], low[2], high[2]};
 }
 
-/// What both corrections of perfectly matched layers share.
-struct matched_layers {
-    columns share;
-    brick_shape shape;
-    layers_view layers; ///< pointers to where the fields are
-    elastic_media media;
-    differences d;
-    closed_differences surface;
+/// Three values that belong together: a vector, or the differences along one axis of three fields.
+struct axis_terms {
+    float x, y, z;
+};
 
-    /// Where a cell's difference along an axis has its memory; component c at memory[c * pitch]. Null: nowhere.
-    struct memory_place {
-        float* memory = nullptr;
-        std::int64_t pitch = 0;
-    };
-    [[nodiscard]] CRATON_HOST_DEVICE memory_place memory_of(int axis, float* memory, std::int64_t i, std::int64_t j,
-                                                            std::int64_t k) const {
-        const layer_row& row = layers.axis[axis].rows[j + k * shape.ny];
-        if (row.at < 0) return {};
-        const layer_part& part = row.whole != 0 ? layers.whole : i < layers.ends[0].i1 ? layers.ends[0] : layers.ends[1];
-        if (i < part.i0 || i >= part.i1) return {};
-        return {memory + row.at + part.first + i % part.pitch, part.pitch};
-    }
+/// Six components at one cell's indices.
+struct cell_tensor {
+    float xx = 0, yy = 0, zz = 0, xy = 0, xz = 0, yz = 0;
 
-    /// psi of a difference whose field lies at faces (0) or centres (1) along x, y, z; its memory one step on.
-    [[nodiscard]] CRATON_HOST_DEVICE float psi(int axis, const std::int64_t (&at)[3], const int (&place)[3], float difference,
-                                               float& memory) const {
-        const float decay = layers.axis[axis].decay[place[axis]][at[axis]];
-        const float gain = layers.axis[axis].gain[place[axis]][at[axis]];
-        const float before = memory;
-        memory = decay * before + gain * difference;
-        return 0.5F * (memory + before);
-    }
-
-    [[nodiscard]] CRATON_HOST_DEVICE float plus_along(int axis, const float* f, std::int64_t step, std::int64_t k) const {
-        return axis == 2 && k < surface.planes ? closed_sum(surface.plus[k], f - k * step, step) : plus(d, f, step);
-    }
-    [[nodiscard]] CRATON_HOST_DEVICE float minus_along(int axis, const float* f, std::int64_t step, std::int64_t k) const {
-        return axis == 2 && k < surface.planes ? closed_sum(surface.minus[k], f - k * step, step) : minus(d, f, step);
+    CRATON_HOST_DEVICE cell_tensor& operator+=(const cell_tensor& by) {
+        xx += by.xx, yy += by.yy, zz += by.zz, xy += by.xy, xz += by.xz, yz += by.yz;
+        return *this;
     }
 };
 
-/// correct_velocity.
-struct matched_velocity {
-    matched_layers in;
-    vector_field<float> v;
-    tensor_field<const float> stress;
-
-    CRATON_HOST_DEVICE void operator()(const place& at) const {
-        const cell_range own = in.share.of(at);
-        if (own.i0 == own.i1) return;
-        for (std::int64_t k = own.k0; k < own.k1; ++k) correct(own.i0, own.j0, k);
-    }
-
-  private:
-    CRATON_HOST_DEVICE void correct(std::int64_t i, std::int64_t j, std::int64_t k) const {
-        const std::int64_t n = in.shape.at(i, j, k);
-        const float* const x[3] = {stress.xx, stress.xy, stress.xz};
-        const float* const y[3] = {stress.xy, stress.yy, stress.yz};
-        const float* const z[3] = {stress.xz, stress.yz, stress.zz};
-        float psi[3] = {};
-        add_axis<0>(psi, x, 1, n, i, j, k);
-        add_axis<1>(psi, y, in.shape.pitch, n, i, j, k);
-        add_axis<2>(psi, z, in.shape.plane, n, i, j, k);
-        v.x[n] += in.media.buoyancy.x[n] * psi[0];
-        v.y[n] += in.media.buoyancy.y[n] * psi[1];
-        v.z[n] += in.media.buoyancy.z[n] * psi[2];
-    }
-
-    template <int axis>
-    CRATON_HOST_DEVICE void add_axis(float (&psi)[3], const float* const (&from)[3], std::int64_t step, std::int64_t n,
-                                     std::int64_t i, std::int64_t j, std::int64_t k) const {
-        const auto memory = in.memory_of(axis, in.layers.axis[axis].velocity_memory, i, j, k);
-        if (memory.memory == nullptr) return;
-        const std::int64_t at[3] = {i, j, k};
-        for (int c = 0; c < 3; ++c) {
-            const int where[3] = {c != 0, c != 1, c != 2};
-            const float difference =
-                c == axis ? in.minus_along(axis, from[c] + n, step, k) : in.plus_along(axis, from[c] + n, step, k);
-            psi[c] += in.psi(axis, at, where, difference, memory.memory[c * memory.pitch]);
-        }
-    }
+/// The kernels of cells that no layer touches.
+struct no_layers {
+    struct cell_memory {};
 };
 
-/// correct_stress.
-struct matched_stress {
-    matched_layers in;
-    tensor_field<float> stress;
-    vector_field<const float> v;
-
-    CRATON_HOST_DEVICE void operator()(const place& at) const {
-        const cell_range own = in.share.of(at);
-        if (own.i0 == own.i1) return;
-        for (std::int64_t k = own.k0; k < own.k1; ++k) correct(own.i0, own.j0, k);
-    }
-
-  private:
-    // psi of the strain increments: those of the normal strains, and of the two shears along each axis, added where they belong.
-    struct strains {
-        float xx = 0, yy = 0, zz = 0, xy = 0, xz = 0, yz = 0;
-    };
-
-    CRATON_HOST_DEVICE void correct(std::int64_t i, std::int64_t j, std::int64_t k) const {
-        const std::int64_t n = in.shape.at(i, j, k);
-        const std::int64_t at[3] = {i, j, k};
-        const bool edges = k > 0 || in.surface.planes == 0;
-        strains psi;
-        if (const auto x = in.memory_of(0, in.layers.axis[0].stress_memory, i, j, k); x.memory != nullptr) {
-            psi.xx = in.psi(0, at, {1, 1, 1}, plus(in.d, v.x + n, 1), x.memory[0]);
-            psi.xy += in.psi(0, at, {0, 0, 1}, minus(in.d, v.y + n, 1), x.memory[x.pitch]);
-            if (edges) psi.xz += in.psi(0, at, {0, 1, 0}, minus(in.d, v.z + n, 1), x.memory[2 * x.pitch]);
-        }
-        if (const auto y = in.memory_of(1, in.layers.axis[1].stress_memory, i, j, k); y.memory != nullptr) {
-            const std::int64_t row = in.shape.pitch;
-            psi.xy += in.psi(1, at, {0, 0, 1}, minus(in.d, v.x + n, row), y.memory[0]);
-            psi.yy = in.psi(1, at, {1, 1, 1}, plus(in.d, v.y + n, row), y.memory[y.pitch]);
-            if (edges) psi.yz += in.psi(1, at, {1, 0, 0}, minus(in.d, v.z + n, row), y.memory[2 * y.pitch]);
-        }
-        if (const auto z = in.memory_of(2, in.layers.axis[2].stress_memory, i, j, k); z.memory != nullptr) {
-            const std::int64_t plane = in.shape.plane;
-            if (edges) {
-                psi.xz += in.psi(2, at, {0, 1, 0}, in.minus_along(2, v.x + n, plane, k), z.memory[0]);
-                psi.yz += in.psi(2, at, {1, 0, 0}, in.minus_along(2, v.y + n, plane, k), z.memory[z.pitch]);
-            }
-            psi.zz = in.psi(2, at, {1, 1, 1}, in.plus_along(2, v.z + n, plane, k), z.memory[2 * z.pitch]);
-        }
-        const float isotropic = in.media.lambda[n] * (psi.xx + psi.yy + psi.zz);
-        const float twice_mu = 2 * in.media.mu[n];
-        stress.xx[n] += isotropic + twice_mu * psi.xx;
-        stress.yy[n] += isotropic + twice_mu * psi.yy;
-        stress.zz[n] += isotropic + twice_mu * psi.zz;
-        stress.xy[n] += in.media.mu_xy[n] * psi.xy;
-        if (!edges) return;
-        stress.xz[n] += in.media.mu_xz[n] * psi.xz;
-        stress.yz[n] += in.media.mu_yz[n] * psi.yz;
-    }
-};
-
-/// damp_velocity and damp_stress.
-struct sponge_cells {
-    columns share;
-    brick_shape shape;
+/// What layers do to single cells: perfectly matched ones, a sponge, or both. Pointers to device memory.
+///
+/// A device waits long for what it reads, and a compiler lets no read pass a write that could be to the same place. So a cell's
+/// memory is read as a whole (recalled), then the differences are stretched, then it is written.
+struct cell_layers {
+    layers_view view;
     sponge_view sponge;
-    vector_field<float> v; ///< null: stress
-    tensor_field<float> stress;
+    bool matched = false, damped = false;
 
-    CRATON_HOST_DEVICE void operator()(const place& at) const {
-        const cell_range own = share.of(at);
-        if (own.i0 == own.i1) return;
-        for (std::int64_t k = own.k0; k < own.k1; ++k) damp(own.i0, own.j0, k);
+    struct cell {
+        std::int64_t i, j, k;
+    };
+
+    /// q of a cell's differences along one axis, and what takes it a step on.
+    struct axis_memory {
+        float* first = nullptr; ///< null: the cell is in no layer across this axis
+        std::int64_t pitch = 0;
+        axis_terms q{};
+        float decay[2] = {}, gain[2] = {}; ///< at faces, at centres
+
+        /// psi of a difference at a face or centre; q one step on.
+        CRATON_HOST_DEVICE float psi(float difference, int where, float& of_q) const {
+            const float before = of_q;
+            of_q = decay[where] * before + gain[where] * difference;
+            return 0.5F * (of_q + before);
+        }
+    };
+    struct cell_memory {
+        axis_memory x, y, z;
+    };
+
+    [[nodiscard]] CRATON_HOST_DEVICE cell_memory recalled_velocity(const cell& at, const brick_shape& shape) const {
+        return recalled(at, shape, {view.axis[0].velocity_memory, view.axis[1].velocity_memory, view.axis[2].velocity_memory});
+    }
+    [[nodiscard]] CRATON_HOST_DEVICE cell_memory recalled_stress(const cell& at, const brick_shape& shape) const {
+        return recalled(at, shape, {view.axis[0].stress_memory, view.axis[1].stress_memory, view.axis[2].stress_memory});
+    }
+    CRATON_HOST_DEVICE static void remember(const cell_memory& memory) {
+        for (const axis_memory* each : {&memory.x, &memory.y, &memory.z}) {
+            if (each->first == nullptr) continue;
+            each->first[0] = each->q.x;
+            each->first[each->pitch] = each->q.y;
+            each->first[2 * each->pitch] = each->q.z;
+        }
+    }
+
+    /// Adds psi to the differences that move v: along an axis those of the components of v in turn, of which that along the axis
+    /// lies at faces and the others at centres.
+    CRATON_HOST_DEVICE static void stretch(cell_memory& memory, axis_terms& along_x, axis_terms& along_y, axis_terms& along_z) {
+        if (axis_memory& x = memory.x; x.first != nullptr) {
+            along_x.x += x.psi(along_x.x, 0, x.q.x);
+            along_x.y += x.psi(along_x.y, 1, x.q.y);
+            along_x.z += x.psi(along_x.z, 1, x.q.z);
+        }
+        if (axis_memory& y = memory.y; y.first != nullptr) {
+            along_y.x += y.psi(along_y.x, 1, y.q.x);
+            along_y.y += y.psi(along_y.y, 0, y.q.y);
+            along_y.z += y.psi(along_y.z, 1, y.q.z);
+        }
+        if (axis_memory& z = memory.z; z.first != nullptr) {
+            along_z.x += z.psi(along_z.x, 1, z.q.x);
+            along_z.y += z.psi(along_z.y, 1, z.q.y);
+            along_z.z += z.psi(along_z.z, 0, z.q.z);
+        }
+    }
+
+    /// psi of the strain increment, from the differences of v. Without `edges` (the plane of a free surface) xz and yz have none.
+    CRATON_HOST_DEVICE static cell_tensor psi_of_strain(cell_memory& memory, const axis_terms& along_x, const axis_terms& along_y,
+                                                        const axis_terms& along_z, bool edges) {
+        cell_tensor found;
+        if (axis_memory& x = memory.x; x.first != nullptr) {
+            found.xx = x.psi(along_x.x, 1, x.q.x);
+            found.xy += x.psi(along_x.y, 0, x.q.y);
+            if (edges) found.xz += x.psi(along_x.z, 0, x.q.z);
+        }
+        if (axis_memory& y = memory.y; y.first != nullptr) {
+            found.xy += y.psi(along_y.x, 0, y.q.x);
+            found.yy = y.psi(along_y.y, 1, y.q.y);
+            if (edges) found.yz += y.psi(along_y.z, 0, y.q.z);
+        }
+        if (axis_memory& z = memory.z; z.first != nullptr) {
+            if (edges) found.xz += z.psi(along_z.x, 0, z.q.x);
+            if (edges) found.yz += z.psi(along_z.y, 0, z.q.y);
+            found.zz = z.psi(along_z.z, 1, z.q.z);
+        }
+        return found;
+    }
+
+    /// The sponge's part; before the update of the cell.
+    CRATON_HOST_DEVICE void damp(const cell& at, axis_terms& v) const {
+        if (!damped) return;
+        v.x *= factor(at, 0, 1, 1);
+        v.y *= factor(at, 1, 0, 1);
+        v.z *= factor(at, 1, 1, 0);
+    }
+    CRATON_HOST_DEVICE void damp(const cell& at, cell_tensor& stress) const {
+        if (!damped) return;
+        const float centre = factor(at, 1, 1, 1);
+        stress.xx *= centre;
+        stress.yy *= centre;
+        stress.zz *= centre;
+        stress.xy *= factor(at, 0, 0, 1);
+        stress.xz *= factor(at, 0, 1, 0);
+        stress.yz *= factor(at, 1, 0, 0);
     }
 
   private:
-    [[nodiscard]] CRATON_HOST_DEVICE float factor(std::int64_t i, std::int64_t j, std::int64_t k, int x, int y, int z) const {
-        return sponge.factor[0][x][i] * sponge.factor[1][y][j] * sponge.factor[2][z][k];
+    [[nodiscard]] CRATON_HOST_DEVICE cell_memory recalled(const cell& at, const brick_shape& shape,
+                                                          const vector_field<float>& memory) const {
+        if (!matched) return {};
+        const std::int64_t n = at.j + at.k * shape.ny;
+        const layer_row rows[3] = {view.axis[0].rows[n], view.axis[1].rows[n], view.axis[2].rows[n]};
+        return {recalled(view.axis[0], at.i, rows[0], memory.x, at), recalled(view.axis[1], at.j, rows[1], memory.y, at),
+                recalled(view.axis[2], at.k, rows[2], memory.z, at)};
     }
-    CRATON_HOST_DEVICE void damp(std::int64_t i, std::int64_t j, std::int64_t k) const {
-        const std::int64_t n = shape.at(i, j, k);
-        if (v.x != nullptr) {
-            v.x[n] *= factor(i, j, k, 0, 1, 1);
-            v.y[n] *= factor(i, j, k, 1, 0, 1);
-            v.z[n] *= factor(i, j, k, 1, 1, 0);
-            return;
+    // At cell n of the axis.
+    [[nodiscard]] CRATON_HOST_DEVICE axis_memory recalled(const layer_axis& axis, std::int64_t n, const layer_row& row,
+                                                          float* memory, const cell& at) const {
+        if (row.at < 0) return {};
+        const layer_part& part = row.whole != 0 ? view.whole : at.i < view.ends[0].i1 ? view.ends[0] : view.ends[1];
+        if (at.i < part.i0 || at.i >= part.i1) return {};
+        axis_memory found;
+        found.first = memory + row.at + part.first + static_cast<std::uint32_t>(at.i) % static_cast<std::uint32_t>(part.pitch);
+        found.pitch = part.pitch;
+        found.q = {found.first[0], found.first[part.pitch], found.first[2 * part.pitch]};
+        for (int where = 0; where < 2; ++where) {
+            found.decay[where] = axis.decay[where][n];
+            found.gain[where] = axis.gain[where][n];
         }
-        const float centre = factor(i, j, k, 1, 1, 1);
-        stress.xx[n] *= centre;
-        stress.yy[n] *= centre;
-        stress.zz[n] *= centre;
-        stress.xy[n] *= factor(i, j, k, 0, 0, 1);
-        stress.xz[n] *= factor(i, j, k, 0, 1, 0);
-        stress.yz[n] *= factor(i, j, k, 1, 0, 0);
+        return found;
+    }
+
+    [[nodiscard]] CRATON_HOST_DEVICE float factor(const cell& at, int x, int y, int z) const {
+        return sponge.factor[0][x][at.i] * sponge.factor[1][y][at.j] * sponge.factor[2][z][at.k];
     }
 };
 
