@@ -1,6 +1,7 @@
 #include <craton/array/block_grid.hpp>
 
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <fmt/format.h>
 
@@ -17,8 +18,6 @@ constexpr std::int64_t worth_whole_pages = 1 << 16;
 
 template <class T> constexpr std::int64_t line = cache_line / static_cast<std::int64_t>(sizeof(T)); // elements
 
-constexpr std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-
 // Rows (planes) whose distance is a multiple of 512 bytes would have room in an eighth of a cache's sets.
 template <class T> constexpr std::int64_t unlike_a_power_of_two(std::int64_t elements) {
     constexpr std::int64_t crowded = 512;
@@ -31,7 +30,7 @@ template <class T> std::int64_t elements_before(int ghost, const block_extents& 
 template <class T> block_extents extents_of(const domain& cells, int ghost) {
     block_extents e{cells.extent(0), cells.extent(1), cells.extent(2), 0, 0};
     // The ghosts before a row share the padding with those behind the row before.
-    e.pitch = unlike_a_power_of_two<T>(rounded_up(e.nx + 2 * ghost, line<T>));
+    e.pitch = unlike_a_power_of_two<T>(base::up_to_multiple(e.nx + 2 * ghost, line<T>));
     e.plane = unlike_a_power_of_two<T>(e.pitch * (e.ny + 2 * ghost));
     return e;
 }
@@ -42,8 +41,8 @@ template <class T> std::size_t array_size(const block_extents& e, int ghost) {
     const std::int64_t needed = elements_before<T>(ghost, e) + e.plane * (e.nz + ghost) + line<T>;
     const std::int64_t bytes = needed * static_cast<std::int64_t>(sizeof(T));
     constexpr std::int64_t stagger = 13 * cache_line;
-    const std::int64_t staggered =
-        bytes < worth_whole_pages ? rounded_up(bytes, cache_line) + cache_line : rounded_up(bytes - stagger, page) + stagger;
+    const std::int64_t staggered = bytes < worth_whole_pages ? base::up_to_multiple(bytes, cache_line) + cache_line
+                                                             : base::up_to_multiple(bytes - stagger, page) + stagger;
     return static_cast<std::size_t>(staggered) / sizeof(T);
 }
 

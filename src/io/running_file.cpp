@@ -5,6 +5,7 @@
 
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 #include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>
@@ -144,7 +145,7 @@ std::uintmax_t running_file::bytes(std::size_t points) const {
         std::uintmax_t elements = 1;
         for (std::size_t d = 0; d < planned.shape.size(); ++d) {
             const hsize_t chunk = planned.chunk.empty() ? 1 : planned.chunk[d];
-            elements *= (planned.shape[d] + chunk - 1) / chunk * chunk;
+            elements *= base::up_to_multiple(planned.shape[d], chunk);
         }
         sum += elements * sizeof(float);
     }

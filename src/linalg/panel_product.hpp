@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/base/aligned_vector.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,7 +51,7 @@ template <class T> class packed_panel {
     void reshape(std::int64_t n, std::int64_t k) {
         constexpr std::int64_t h = strip_height();
         k_ = k;
-        values_.resize(static_cast<std::size_t>((n + h - 1) / h * h * k));
+        values_.resize(static_cast<std::size_t>(base::up_to_multiple(n, h) * k));
     }
 
     [[nodiscard]] std::int64_t samples() const { return k_; }

@@ -1,5 +1,7 @@
 #include "buffer_pool.hpp"
 
+#include <craton/base/up_to_multiple.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -12,7 +14,7 @@ std::size_t buffer_pool::capacity_for(std::size_t bytes) {
     constexpr std::size_t smallest = 512;
     if (bytes <= smallest) return smallest;
     const std::size_t step = std::bit_floor(bytes - 1) / 4;
-    return (bytes + step - 1) / step * step;
+    return base::up_to_multiple(bytes, step);
 }
 
 byte_buffer buffer_pool::take(std::size_t bytes) {

@@ -1,3 +1,4 @@
+#include <craton/base/up_to_multiple.hpp>
 #include <craton/runtime/memory_file.hpp>
 
 #include <craton/base/error.hpp>
@@ -61,7 +62,7 @@ std::byte* private_memory(std::size_t bytes) {
 // Much of it begins at a multiple of a large page: there alone can one be mapped. MAP_FAILED as mmap, with errno.
 void* shared_memory(int fd, std::size_t bytes) {
     if (bytes < worth_large_pages) return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    const std::size_t needed = (bytes + small_page - 1) / small_page * small_page;
+    const std::size_t needed = base::up_to_multiple(bytes, small_page);
     void* const reserved = ::mmap(nullptr, needed + large_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) return MAP_FAILED;
     auto* const begin = static_cast<std::byte*>(reserved);

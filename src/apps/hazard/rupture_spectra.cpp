@@ -2,6 +2,7 @@
 
 #include <craton/apps/hazard/kernels/subfault_sum.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <fmt/format.h>
 
@@ -12,8 +13,6 @@
 namespace craton::hazard {
 
 namespace {
-
-std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 void check(bool right, const char* what, std::int64_t value, const char* allowed) {
     if (!right) throw user_error(fmt::format("rupture spectra: {} {}; allowed: {}", value, what, allowed));
@@ -96,8 +95,8 @@ rupture_spectra::rupture_spectra(std::span<const std::complex<float>> spectra, s
     frequencies_ = row_length(spectra.size(), subfaults * components, "spectra");
     check(row_length(slip_rates.size(), rise_times, "slip rates") == frequencies_, "frequencies of spectra", frequencies_,
           "as many as of slip rates");
-    padded_subfaults_ = rounded_up(subfaults, subfaults_at_once);
-    padded_frequencies_ = rounded_up(frequencies_, frequencies_at_once);
+    padded_subfaults_ = base::up_to_multiple(subfaults, subfaults_at_once);
+    padded_frequencies_ = base::up_to_multiple(frequencies_, frequencies_at_once);
     real_ = std::all_of(slip_rates.begin(), slip_rates.end(), [](const auto& value) { return value.imag() == 0; });
     spectra_.resize(static_cast<std::size_t>(padded_subfaults_ * components * 2 * padded_frequencies_));
     split_rows(spectra, frequencies_, padded_frequencies_, false, spectra_);

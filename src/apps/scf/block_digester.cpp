@@ -2,6 +2,7 @@
 
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <fmt/format.h>
 
@@ -135,14 +136,14 @@ std::size_t block_digester::make_batches(const blocks& of, std::size_t first, wo
             made.turned[v] = made.form.turned;
             made.at[v] = placed(*ket.pairs, ket.pairs->pairs[each.pair]);
         }
-        packed += (source_->packed_doubles(made.kets) + line - 1) / line * line;
+        packed += base::up_to_multiple(source_->packed_doubles(made.kets), line);
     }
     if (place.packed.size() < packed) place.packed.resize(packed);
     double* next = place.packed.data();
     for (auto& each : place.batches) {
         source_->pack(each.kets, next);
         each.kets.packed = next;
-        next += (source_->packed_doubles(each.kets) + line - 1) / line * line;
+        next += base::up_to_multiple(source_->packed_doubles(each.kets), line);
     }
     return first;
 }

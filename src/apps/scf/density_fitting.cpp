@@ -3,6 +3,7 @@
 #include <craton/apps/scf/plain_shells.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 #include <craton/linalg/blas.hpp>
 
 #include <fmt/format.h>
@@ -94,7 +95,7 @@ void density_fitting::make_batches() {
     for (std::size_t p = 0; p < auxiliary_pairs_.size(); ++p)
         alike[{auxiliary_pairs_[p].kind, auxiliary_pairs_[p].primitives}].push_back(p);
     std::size_t all = 0;
-    const auto room = [](const auto& key) { return (packed_kets::doubles(*key.first, key.second) + line - 1) / line * line; };
+    const auto room = [](const auto& key) { return base::up_to_multiple(packed_kets::doubles(*key.first, key.second), line); };
     for (const auto& [key, shells] : alike) all += (shells.size() + batch_lanes - 1) / batch_lanes * room(key);
     packed_.resize(all);
     double* next = packed_.data();
@@ -115,7 +116,7 @@ void density_fitting::make_batches() {
 void density_fitting::with_all(const hermite_pair& bra, double* out, std::int64_t stride,
                                base::aligned_vector<double>& scratch) const {
     const auto functions = static_cast<std::size_t>(bra.kind->functions());
-    const std::size_t for_kernel = (hermite_batch_scratch() + line - 1) / line * line;
+    const std::size_t for_kernel = base::up_to_multiple(hermite_batch_scratch(), line);
     scratch.resize(std::max(scratch.size(), for_kernel + functions * pair_kind::most_functions * batch_lanes));
     double* const found = scratch.data() + for_kernel;
     for (const auxiliary_batch& each : batches_) {

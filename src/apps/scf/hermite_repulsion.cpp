@@ -1,6 +1,7 @@
 #include <craton/apps/scf/hermite_repulsion.hpp>
 
 #include <craton/base/assert.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,7 @@ constexpr std::size_t doubles_per_line = 64 / sizeof(double);
 
 double* at_line(double* memory) {
     constexpr std::uintptr_t line = 64;
-    return reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory) + line - 1) / line * line);
+    return reinterpret_cast<double*>(base::up_to_multiple(reinterpret_cast<std::uintptr_t>(memory), line));
 }
 
 } // namespace

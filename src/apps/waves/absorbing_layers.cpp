@@ -1,6 +1,7 @@
 #include <craton/apps/waves/absorbing_layers.hpp>
 
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::int64_t line = 16; // floats of a cache line
 
-std::int64_t whole_lines(std::int64_t floats) { return (floats + line - 1) / line * line; }
+std::int64_t whole_lines(std::int64_t floats) { return base::up_to_multiple(floats, line); }
 
 // Floats of all lines that have cells i0 <= i < i1 of a row. A line that only begins or ends with them is theirs too: whole vectors
 // take it whole, and no cell of another one may have its memory there.
@@ -94,7 +95,8 @@ absorbing_layers::absorbing_layers(const absorbing_settings& settings, const gri
         const double most = settings.multiaxial_ratio * most_damping(settings, h_m) * dt_s;
         const auto width = static_cast<double>(settings.width);
         if (damped_)
-            make_sponge(settings, part, [&](double deep) { return most * std::pow(deep / width, settings.multiaxial_power); });
+            make_sponge(settings, part,
+                        [&](double deep) { return deep > 0 ? most * std::pow(deep / width, settings.multiaxial_power) : 0; });
     } else if (kind_ == absorbing_kind::sponge) {
         make_sponge(settings, part, [&](double deep) { return std::pow(settings.sponge_alpha * deep, 2); });
     }

@@ -1,6 +1,7 @@
 #include "private_bricks.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <fmt/format.h>
 
@@ -8,18 +9,12 @@
 
 namespace craton::waves {
 
-namespace {
-
-std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
-
-} // namespace
-
 template <class T> private_bricks<T>::private_bricks(const array::block_extents& e, std::int64_t ghost, int arrays) {
     constexpr std::size_t line = 64 / sizeof(T), page = 4096 / sizeof(T); // elements
     const auto before = static_cast<std::size_t>(ghost * (e.pitch + e.plane));
-    origin_ = rounded_up(before + line, line);
+    origin_ = base::up_to_multiple(before + line, line);
     // Arrays begin at different places of a page, as a block_grid's do.
-    elements_ = rounded_up(origin_ + static_cast<std::size_t>((e.nz + ghost) * e.plane) + line, page) + 13 * line;
+    elements_ = base::up_to_multiple(origin_ + static_cast<std::size_t>((e.nz + ghost) * e.plane) + line, page) + 13 * line;
     const std::size_t all = elements_ * static_cast<std::size_t>(arrays);
     try {
         memory_.resize(all);

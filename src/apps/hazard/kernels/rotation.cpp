@@ -1,5 +1,6 @@
 #include <craton/apps/hazard/kernels/rotation.hpp>
 
+#include <craton/base/up_to_multiple.hpp>
 #include <craton/base/vectors.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using simd::doubles_per_vector;
 using simd::load_doubles;
 using simd::store_doubles;
 constexpr auto lanes = static_cast<std::size_t>(doubles_per_vector);
-constexpr std::size_t padded = (rotations + lanes - 1) / lanes * lanes;
+constexpr std::size_t padded = base::up_to_multiple(rotations, lanes);
 
 struct directions {
     std::array<double, padded> cosine{}, sine{};

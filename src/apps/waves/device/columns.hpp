@@ -4,10 +4,10 @@
 
 #include <craton/apps/waves/kernels/differences.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/base/assert.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace craton::waves::device {
 
@@ -106,11 +106,16 @@ struct column_list {
 
     /// At most `most` in all, for blocks of as many threads as those before.
     void add(const cell_range& cells, int threads_of_block) {
+        CRATON_ASSERT(count < most);
         columns& part = parts[count];
         part = {cells, depth};
         threads = threads_of_block;
-        for (const int lanes : {16, 8}) { // the fewest that have the row at once
-            if (cells.i1 - cells.i0 / lanes * lanes <= lanes) part.lanes = lanes;
+        std::int64_t fewest = 0; // threads along a row: layers across x have few cells of it
+        for (const int lanes : {32, 16, 8}) {
+            const std::int64_t along_row = divided_up(cells.i1 - cells.i0 / lanes * lanes, lanes) * lanes;
+            if (fewest != 0 && along_row >= fewest) continue;
+            fewest = along_row;
+            part.lanes = lanes;
         }
         part.rows = threads / part.lanes;
         const launch_shape shape = part.shape();

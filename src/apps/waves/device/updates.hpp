@@ -13,16 +13,17 @@
 namespace craton::waves::device {
 
 // The updates of kernels/updates.hpp, and in absorbing layers the corrections of kernels/absorbing.hpp with them, a thread per
-// column of cells. A warp has 32 cells of a row, begun where a 128-byte line begins, so that it reads and writes whole lines.
+// column of cells. A warp has 32 cells of a row, begun where a 128-byte line begins, so that it reads and writes whole lines; in
+// narrow layers across x, 8 or 16 cells of several rows.
 // Threads go down along z: of fields that are differenced along z each value is read once per column and kept in registers for the
 // four planes that need it; neighbours along x and y come from the first-level cache, or the second, since blocks beside each other
-// go down at about the same pace (all blocks of a 132-processor device together hold about 2.7e5 columns, 4 bytes x 14 arrays x 4
-// planes of them: 60 MB at most, mostly shared lines).
+// go down at about the same pace (all blocks of a 132-processor device together hold about 1e5 columns, 4 bytes x 14 arrays x 4
+// planes of them: 23 MB).
 //
 // Device memory then moves little more than what must be moved, bytes_per_cell(): an elastic velocity 54 (stress 24, v 12 + 12,
 // buoyancy 6), its stress 70 (v 12, stress 24 + 24, media 10), anelastic 52 more (memory variables 24 + 24, weights 4). Layers add
-// 24 per cell and axis of layers. A thread that begins a column reads three planes more of three arrays: 36 bytes per column and
-// `depth` cells.
+// 24 per cell and axis of layers to each of the two. A thread that begins a column reads three planes more of three arrays: 36
+// bytes per column and `depth` cells.
 //
 // Cells in layers have kernels of their own, which need more registers.
 

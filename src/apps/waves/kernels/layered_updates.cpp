@@ -1,6 +1,7 @@
 #include "sweeps.hpp"
 
 #include <craton/apps/waves/kernels/layered_updates.hpp>
+#include <craton/base/up_to_multiple.hpp>
 
 #include <algorithm>
 #include <array>
@@ -121,7 +122,7 @@ template <class Half> class layered_rows {
             if (end.pitch > 0) x_.folded[n] = end.i0 / end.pitch * end.pitch;
         }
         const std::int64_t vector = detail::lanes_per_vector;
-        if (lower.i0 < lower.i1) x_.between = (lower.i1 + vector - 1) / vector * vector;
+        if (lower.i0 < lower.i1) x_.between = base::up_to_multiple(lower.i1, vector);
         if (upper.i0 == upper.i1) return;
         x_.beyond = upper.i0 / vector * vector;
         if (x_.beyond < x_.between) x_.between = x_.beyond = x_.cut = upper.i0;
