@@ -199,6 +199,18 @@ TEST(device_columns, have_each_cell_once) {
     }
 }
 
+TEST(device_columns, are_narrow_in_layers_across_x_alone) {
+    const auto lanes_of = [](const cell_range& cells) {
+        device::column_list list;
+        list.add(cells, 256);
+        return list.parts[0].lanes;
+    };
+    EXPECT_EQ(lanes_of({0, 10, 10, 190, 0, 190}), 16);
+    EXPECT_EQ(lanes_of({190, 200, 10, 190, 0, 190}), 8); // in two lines of memory
+    EXPECT_EQ(lanes_of({0, 200, 0, 10, 0, 190}), 32);
+    EXPECT_EQ(lanes_of({0, 200, 0, 200, 190, 200}), 32);
+}
+
 TEST(device_layers, leave_alone_what_no_layer_touches) {
     const test_brick brick(37, 14, 21, true, false);
     const auto matched = brick.layers(absorbing_kind::pml, 0);

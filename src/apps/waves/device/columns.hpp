@@ -108,18 +108,17 @@ struct column_list {
     void add(const cell_range& cells, int threads_of_block) {
         CRATON_ASSERT(count < most);
         columns& part = parts[count];
-        part = {cells, depth};
         threads = threads_of_block;
-        std::int64_t fewest = 0; // threads along a row: layers across x have few cells of it
+        std::int64_t fewest = 0; // blocks
         for (const int lanes : {32, 16, 8}) {
-            const std::int64_t along_row = divided_up(cells.i1 - cells.i0 / lanes * lanes, lanes) * lanes;
-            if (fewest != 0 && along_row >= fewest) continue;
-            fewest = along_row;
-            part.lanes = lanes;
+            const columns tried{cells, depth, threads / lanes, lanes};
+            const launch_shape shape = tried.shape();
+            const std::int64_t blocks = shape.blocks_x * shape.blocks_y * shape.blocks_z;
+            if (lanes < 32 && 4 * blocks > 3 * fewest) continue; // for few threads less alone, lines are better read as a whole
+            fewest = blocks;
+            part = tried;
         }
-        part.rows = threads / part.lanes;
-        const launch_shape shape = part.shape();
-        begin[count + 1] = begin[count] + shape.blocks_x * shape.blocks_y * shape.blocks_z;
+        begin[count + 1] = begin[count] + fewest;
         ++count;
     }
     [[nodiscard]] launch_shape shape() const {
