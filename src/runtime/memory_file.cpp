@@ -1,7 +1,7 @@
-#include <craton/base/up_to_multiple.hpp>
 #include <craton/runtime/memory_file.hpp>
 
 #include <craton/base/error.hpp>
+#include <craton/base/up_to_multiple.hpp>
 #include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>

@@ -114,7 +114,7 @@ struct column_list {
             const columns tried{cells, depth, threads / lanes, lanes};
             const launch_shape shape = tried.shape();
             const std::int64_t blocks = shape.blocks_x * shape.blocks_y * shape.blocks_z;
-            if (lanes < 32 && 4 * blocks > 3 * fewest) continue; // for few threads less alone, lines are better read as a whole
+            if (lanes < 32 && 4 * blocks > 3 * fewest) continue; // whole lines, unless a quarter of the blocks can be saved
             fewest = blocks;
             part = tried;
         }

@@ -30,20 +30,23 @@ namespace craton::waves::device {
 /// What a step must move through memory for each cell without layers.
 constexpr double bytes_per_cell(bool anelastic) { return anelastic ? 176 : 124; }
 
+/// What the kernels of cells in layers know, and those of the others.
+template <bool layered> using share_of = std::conditional_t<layered, column_list, columns>;
+template <bool layered> using layers_of = std::conditional_t<layered, cell_layers, no_layers>;
+
 /// v after a half step; where `layered`, psi of its differences too.
 template <bool layered> struct velocity_update {
-    using layers_of_cells = std::conditional_t<layered, cell_layers, no_layers>;
     static constexpr int threads_of_block = layered ? 256 : 384;
     static constexpr int warps_per_processor = layered ? 16 : 24;
 
-    std::conditional_t<layered, column_list, columns> share;
+    share_of<layered> share;
     brick_shape shape;
     vector_field<float> v;
     tensor_field<const float> stress;
     compact_vector buoyancy;
     differences d;
     closed_differences surface;
-    layers_of_cells layers;
+    layers_of<layered> layers;
 
     CRATON_HOST_DEVICE void operator()(const place& at) const {
         const cell_range own = share.of(at);
@@ -74,7 +77,7 @@ template <bool layered> struct velocity_update {
             // All that is read before anything is written: a compiler may not move loads over stores that could be to the same
             // place.
             axis_terms before{v.x[n], v.y[n], v.z[n]};
-            [[maybe_unused]] typename layers_of_cells::cell_memory recalled;
+            [[maybe_unused]] typename layers_of<layered>::cell_memory recalled;
             if constexpr (layered) {
                 const cell_layers::cell cell{own.i0, own.j0, k};
                 recalled = layers.recalled_velocity(cell, shape);
@@ -97,11 +100,10 @@ template <bool layered> struct velocity_update {
 
 /// Stress after a half step; with memory variables where `anelastic`, with psi where `layered`.
 template <bool anelastic, bool layered> struct stress_update {
-    using layers_of_cells = std::conditional_t<layered, cell_layers, no_layers>;
     static constexpr int threads_of_block = layered ? 256 : anelastic ? 512 : 384;
     static constexpr int warps_per_processor = layered || anelastic ? 16 : 24;
 
-    std::conditional_t<layered, column_list, columns> share;
+    share_of<layered> share;
     brick_shape shape;
     tensor_field<float> stress, memory;
     vector_field<const float> v;
@@ -109,7 +111,7 @@ template <bool anelastic, bool layered> struct stress_update {
     attenuation_media attenuation;
     differences d;
     closed_differences surface;
-    layers_of_cells layers;
+    layers_of<layered> layers;
 
     CRATON_HOST_DEVICE void operator()(const place& at) const {
         const cell_range own = share.of(at);
@@ -139,7 +141,7 @@ template <bool anelastic, bool layered> struct stress_update {
             const cell_tensor increment =
                 here.times({along_x.x, along_y.y, along_z.z, along_y.x + along_x.y, along_z.x + along_x.z, along_z.y + along_y.z});
             cell_tensor before = load(stress, n);
-            [[maybe_unused]] typename layers_of_cells::cell_memory recalled;
+            [[maybe_unused]] typename layers_of<layered>::cell_memory recalled;
             if constexpr (layered) {
                 const cell_layers::cell cell{own.i0, own.j0, k};
                 recalled = layers.recalled_stress(cell, shape);
