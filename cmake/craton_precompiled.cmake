@@ -1,5 +1,5 @@
 # Headers that most files include are parsed once per kind of target, not once per file: of a storey (position-independent), of a test
-# (GoogleTest too). Every file still includes what it uses: the sanitizers' presets build without this.
+# (GoogleTest too). Every file still includes what it uses: the preset `tsan` builds without this.
 #
 #   craton_precompile(<target>)          # of a storey or of a benchmark
 #   craton_precompile(<target> TEST)

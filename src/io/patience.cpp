@@ -6,9 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace craton::io {
@@ -37,20 +40,63 @@ bool fine_everywhere(const comm::communicator& ranks, const std::string& failure
     return failed[0] == 0;
 }
 
-deadline::deadline(int rank, std::string failure, double patience_s)
-    : watch_([this, rank, failure = std::move(failure), patience_s] {
-          std::unique_lock guard(mutex_);
-          if (!over_.wait_for(guard, std::chrono::duration<double>(patience_s), [this] { return is_over_; }))
-              end_job(rank, failure, patience_s);
-      }) {}
-
-deadline::~deadline() {
-    {
-        const std::lock_guard guard(mutex_);
-        is_over_ = true;
+/// Its thread starts with the first deadline and ends with the process, for which nobody waits. It looks when the earliest that it
+/// knew of is over: a deadline that ends in time, as they do, wakes nobody.
+class deadline::watch {
+  public:
+    static watch& of_process() {
+        static watch* const only = new watch; // its thread may outlive every static object
+        return *only;
     }
-    over_.notify_all();
-    watch_.join();
+
+    std::list<watched>::iterator add(watched next) {
+        const std::lock_guard guard(mutex_);
+        if (!is_running_) std::thread([this] { run(); }).detach();
+        is_running_ = true;
+        const bool earliest = next.end < looks_at_;
+        watched_.push_front(std::move(next));
+        if (earliest) earlier_.notify_all();
+        return watched_.begin();
+    }
+
+    void remove(std::list<watched>::iterator done) {
+        const std::lock_guard guard(mutex_);
+        watched_.erase(done);
+    }
+
+  private:
+    using clock = std::chrono::steady_clock;
+
+    [[noreturn]] void run() {
+        std::unique_lock guard(mutex_);
+        for (;;) {
+            const auto first = std::ranges::min_element(watched_, {}, &watched::end);
+            if (first != watched_.end() && first->end <= clock::now()) end_job(first->rank, first->failure, first->patience_s);
+            if (first == watched_.end()) {
+                looks_at_ = clock::time_point::max();
+                earlier_.wait(guard);
+            } else {
+                looks_at_ = first->end;
+                earlier_.wait_until(guard, looks_at_);
+            }
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable earlier_;
+    std::list<watched> watched_;
+    clock::time_point looks_at_ = clock::time_point::max();
+    bool is_running_ = false;
+};
+
+deadline::deadline(int rank, std::string failure, double patience_s) {
+    using clock = std::chrono::steady_clock;
+    constexpr double longest_s = 1e9; // far within what the clock holds
+    const auto patience =
+        std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(std::min(patience_s, longest_s)));
+    own_ = watch::of_process().add({clock::now() + patience, rank, std::move(failure), patience_s});
 }
+
+deadline::~deadline() { watch::of_process().remove(own_); }
 
 } // namespace craton::io

@@ -2,10 +2,9 @@
 
 #include <craton/comm/communicator.hpp>
 
-#include <condition_variable>
-#include <mutex>
+#include <chrono>
+#include <list>
 #include <string>
-#include <thread>
 
 /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5 1.10.8).
 /// What cannot be led out of there is ended, with one line and exit code 2.
@@ -15,7 +14,8 @@ namespace craton::io {
 /// others as long as patience allows: they may be in there still. Collective.
 [[nodiscard]] bool fine_everywhere(const comm::communicator& ranks, const std::string& failure, double patience_s);
 
-/// For its life: ends the job with this line when it lives longer than patience allows.
+/// For its life: ends the job with this line when it lives longer than patience allows. One thread of the process watches them all:
+/// one is made for each chunk of a file.
 class deadline {
   public:
     deadline(int rank, std::string failure, double patience_s);
@@ -24,10 +24,15 @@ class deadline {
     ~deadline();
 
   private:
-    std::mutex mutex_;
-    std::condition_variable over_;
-    bool is_over_ = false;
-    std::thread watch_;
+    struct watched {
+        std::chrono::steady_clock::time_point end;
+        int rank = 0;
+        std::string failure;
+        double patience_s = 0;
+    };
+    class watch;
+
+    std::list<watched>::iterator own_;
 };
 
 } // namespace craton::io

@@ -170,7 +170,7 @@ template <class T> void checkpoint_test::save_and_resume_on_any_number_of_ranks(
         if (takes_part) {
             runtime::world fewer(some);
             assembly<T> sums(fewer, 5, {ranks, 1});
-            io::checkpoint checkpoint(fewer, path(), {.transfer = {.hints = {}, .buffer_bytes = 100}});
+            io::checkpoint checkpoint(fewer, path(), {.transfer = {.hints = {}, .buffer_bytes = 1000}});
             sums.add_to(checkpoint);
             const auto found = checkpoint.resume();
             ASSERT_TRUE(found.has_value());
