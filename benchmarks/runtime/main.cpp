@@ -22,11 +22,10 @@ using namespace craton;
 using measurement = void (*)(runtime::world&, benchmarks::report&);
 
 const std::map<std::string, measurement>& measurements() {
-    static const std::map<std::string, measurement> all{{"messages", benchmarks::measure_messages},
-                                                        {"copies", benchmarks::measure_copies},
-                                                        {"counter", benchmarks::measure_counter},
-                                                        {"synchronisation", benchmarks::measure_synchronisation},
-                                                        {"progress", benchmarks::measure_progress}};
+    static const std::map<std::string, measurement> all{
+        {"messages", benchmarks::measure_messages}, {"copies", benchmarks::measure_copies},
+        {"counter", benchmarks::measure_counter},   {"synchronisation", benchmarks::measure_synchronisation},
+        {"crowding", benchmarks::measure_crowding}, {"progress", benchmarks::measure_progress}};
     return all;
 }
 

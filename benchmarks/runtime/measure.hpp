@@ -39,6 +39,7 @@ void measure_messages(runtime::world& world, report& out);
 void measure_copies(runtime::world& world, report& out);
 void measure_counter(runtime::world& world, report& out);
 void measure_synchronisation(runtime::world& world, report& out);
+void measure_crowding(runtime::world& world, report& out);
 void measure_progress(runtime::world& world, report& out);
 
 } // namespace craton::benchmarks

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -34,7 +35,63 @@ std::int64_t compute_for(double seconds) {
     return around;
 }
 
+// Arithmetic of a tenth of a millisecond or so, so many times.
+void compute_units(int units) {
+    volatile double x = 1.0;
+    for (int i = 0; i < units * 20000; ++i) x = std::sqrt(x + 1.0);
+}
+
 } // namespace
+
+// Ranks compute 1 to 4 units, another number in each step, and then meet. With more ranks than cores those that wait should leave
+// the cores to those that compute.
+void measure_crowding(runtime::world& world, report& out) {
+    constexpr int steps = 200;
+    const int size = world.size();
+    const int cores = std::min(size, static_cast<int>(std::thread::hardware_concurrency()));
+    double unit = 1.0;
+    for (int i = 0; i < 50; ++i) {
+        const base::timer clock;
+        compute_units(1);
+        unit = std::min(unit, clock.seconds());
+    }
+    unit = -world.communicator().maximum(-unit);
+    const auto units = [](int rank, int step) { return 1 + (7 * rank + 3 * step + rank * step) % 4; };
+    double perfect = 0.0;
+    for (int step = 0; step < steps; ++step) {
+        int total = 0;
+        int most = 0;
+        for (int rank = 0; rank < size; ++rank) {
+            total += units(rank, step);
+            most = std::max(most, units(rank, step));
+        }
+        perfect += unit * std::max(static_cast<double>(total) / cores, static_cast<double>(most));
+    }
+    const auto time = [&](auto meet) {
+        return repeat(world, [&] {
+            const base::timer clock;
+            for (int step = 0; step < steps; ++step) {
+                compute_units(units(world.rank(), step));
+                meet();
+            }
+            world.barrier();
+            return perfect / clock.seconds() * 100.0;
+        });
+    };
+    runtime::neighbour_sync sync(world);
+    const std::array<int, 2> neighbours{(world.rank() + 1) % size, (world.rank() + size - 1) % size};
+    const auto ping = world.register_handler([&](const runtime::incoming_message& message) { world.reply(message, {}); });
+    MPI_Comm comm = world.communicator().native();
+    world.barrier();
+    out.add({"computing, then a barrier", "craton", 0, "% of perfect", time([&] { world.barrier(); })});
+    out.add({"computing, then a barrier", "mpi", 0, "% of perfect", time([&] { MPI_Barrier(comm); })});
+    out.add({"computing, then quiescence", "craton", 0, "% of perfect", time([&] { world.quiesce(); })});
+    out.add({"computing, then two neighbours", "craton", 0, "% of perfect", time([&] { sync.synchronise(neighbours); })});
+    out.add({"computing, then a call to a neighbour", "craton", 0, "% of perfect",
+             time([&] { static_cast<void>(world.call(neighbours[0], ping, {})); })});
+    world.quiesce();
+    world.unregister_handler(ping);
+}
 
 void measure_synchronisation(runtime::world& world, report& out) {
     constexpr int rounds = 500;

@@ -3,7 +3,6 @@
 #include <craton/array/dist_array.hpp>
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -25,7 +24,7 @@ bool array_handle::test() {
 void array_handle::wait() {
     if (world_ == nullptr) return; // nothing had to travel
     world_->flush();
-    for (runtime::spin_then_yield patience; !test();) patience.after(0);
+    world_->wait_until([this] { return test(); });
 }
 
 namespace dist_array_checks {

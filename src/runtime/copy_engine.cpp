@@ -1,7 +1,6 @@
 #include "copy_engine.hpp"
 
 #include <craton/base/assert.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -49,8 +48,10 @@ bool copy_handle::test() {
 }
 
 void copy_handle::wait() {
-    if (state_) state_->ranks->flush();
-    for (spin_then_yield patience; !test();) patience.after(0);
+    if (!state_) return;
+    world& ranks = *state_->ranks;
+    ranks.flush();
+    ranks.wait_until([this] { return test(); });
 }
 
 copy_engine::copy_engine(world& ranks) : world_(&ranks) {

@@ -22,6 +22,8 @@ struct doorbell::bell {
 
 doorbell::doorbell(const comm::communicator& ranks) : rank_(ranks.rank()) {
     const auto machine = ranks.split_shared_memory();
+    // All cores, not those that this rank is bound to: the others are bound elsewhere.
+    crowded_ = machine.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
     try {
         memory_ = memory_file(machine, sizeof(bell));
     } catch (const user_error&) {

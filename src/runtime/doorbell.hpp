@@ -21,6 +21,8 @@ class doorbell {
     void ring(int rank) noexcept;
     /// True when every rank of the world is within reach.
     [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
+    /// True where this machine has more ranks of the world than cores.
+    [[nodiscard]] bool crowded() const noexcept { return crowded_; }
 
     /// Announces a sleep and returns a ticket for it; look once more for work before sleeping. To be followed by sleep() or
     /// stay_awake().
@@ -37,6 +39,7 @@ class doorbell {
     std::vector<int> place_; // of each rank on this machine, -1 elsewhere; empty when memory cannot be shared
     int rank_;
     bool reaches_all_ = false;
+    bool crowded_ = false;
 };
 
 } // namespace craton::runtime

@@ -1,7 +1,6 @@
 #include <craton/runtime/neighbour_sync.hpp>
 
 #include <craton/base/error.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -37,6 +36,7 @@ void neighbour_sync::signal(std::span<const int> ranks) {
     for (const int target : ranks) {
         if (world_->shares_memory_with(target)) {
             from(world_->rank(), target).count.fetch_add(1, std::memory_order_release);
+            world_->wake(target);
         } else {
             world_->send(world_->prepare(target, handler_, 0));
             world_->flush(target); // a signal does not wait for company
@@ -47,15 +47,17 @@ void neighbour_sync::signal(std::span<const int> ranks) {
 void neighbour_sync::wait(std::span<const int> ranks) {
     check(ranks, "wait");
     // On a node a signal comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
-    constexpr unsigned looks_between_polls = 50;
+    constexpr int looks_between_polls = 50;
     for (const int source : ranks) {
         const std::int64_t wanted = ++waited_[static_cast<std::size_t>(source)];
         const auto& received = from(source, world_->rank()).count;
-        spin_then_yield patience;
-        for (unsigned looks = 1; received.load(std::memory_order_acquire) < wanted; ++looks) {
-            if (world_->shares_memory_with(source) && looks % looks_between_polls != 0) continue;
-            patience.after(world_->poll());
-        }
+        const auto is_here = [&, looks = world_->shares_memory_with(source) ? looks_between_polls : 1] {
+            for (int look = 0; look < looks; ++look) {
+                if (received.load(std::memory_order_acquire) >= wanted) return true;
+            }
+            return false;
+        };
+        if (!is_here()) world_->wait_until(is_here);
     }
 }
 

@@ -3,7 +3,6 @@
 #include "copy_engine.hpp"
 
 #include <craton/base/assert.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <mutex>
 #include <unordered_map>
@@ -48,7 +47,10 @@ void notified_copies::start(const copy_end& source, const copy_end& target, cons
 void notified_copies::end_round(std::span<const int> targets) {
     for (const int target : targets) {
         const std::int64_t copied = copied_[static_cast<std::size_t>(target)].exchange(0, std::memory_order_relaxed);
-        if (copied > 0) counter(world_->rank(), target, round_)->fetch_add(copied, std::memory_order_release);
+        if (copied > 0) {
+            counter(world_->rank(), target, round_)->fetch_add(copied, std::memory_order_release);
+            world_->wake(target);
+        }
         if (const auto found = unsent_->by_target.find(target); found != unsent_->by_target.end()) {
             world_->copies().send_counted(target, found->second, {memory_.name(), place(world_->rank(), round_), round_});
             world_->flush(target); // it does not wait for company
@@ -60,16 +62,18 @@ void notified_copies::end_round(std::span<const int> targets) {
 
 void notified_copies::wait(int source, std::int64_t elements) {
     // On a node data comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
-    constexpr unsigned looks_between_polls = 50;
+    constexpr int looks_between_polls = 50;
     const std::int64_t round = round_ - 1;
     auto& wanted = waited_for_[static_cast<std::size_t>(source)][static_cast<std::size_t>(round % 2)];
     wanted += elements;
     const auto& arrived = *counter(source, world_->rank(), round);
-    spin_then_yield patience;
-    for (unsigned looks = 1; arrived.load(std::memory_order_acquire) < wanted; ++looks) {
-        if (world_->shares_memory_with(source) && looks % looks_between_polls != 0) continue;
-        patience.after(world_->poll());
-    }
+    const auto is_here = [&, looks = world_->shares_memory_with(source) ? looks_between_polls : 1] {
+        for (int look = 0; look < looks; ++look) {
+            if (arrived.load(std::memory_order_acquire) >= wanted) return true;
+        }
+        return false;
+    };
+    if (!is_here()) world_->wait_until(is_here);
 }
 
 } // namespace craton::runtime

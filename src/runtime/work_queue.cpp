@@ -2,7 +2,6 @@
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -140,10 +139,13 @@ std::optional<std::int64_t> work_queue::take_own() {
 std::optional<std::int64_t> work_queue::next() {
     if (auto task = take_own()) return task;
     std::unique_lock guard(thief_, std::try_to_lock);
-    for (spin_then_yield patience; !guard.owns_lock();) { // another thread steals; what it brings is for all
-        patience.after(world_->poll());
-        if (auto task = take_own()) return task;
-        static_cast<void>(guard.try_lock());
+    if (!guard.owns_lock()) { // another thread steals; what it brings is for all
+        std::optional<std::int64_t> task;
+        world_->wait_until([&] {
+            task = take_own();
+            return task || guard.try_lock();
+        });
+        if (task) return task;
     }
     if (auto task = take_own()) return task;
     return steal();
@@ -176,6 +178,7 @@ std::optional<std::int64_t> work_queue::keep_stolen(std::uint64_t range) {
     stolen_.fetch_add(static_cast<std::int64_t>(count_of(range)), std::memory_order_relaxed);
     // Empty since this thread looked, and only this thread fills it.
     left_at(world_->rank()).store(pack(first_of(range) + 1, last_of(range)), std::memory_order_release);
+    world_->wake(world_->rank());
     return static_cast<std::int64_t>(first_of(range));
 }
 

@@ -4,6 +4,7 @@
 #include "copy_engine.hpp"
 #include "doorbell.hpp"
 #include "inbox.hpp"
+#include "node_sum.hpp"
 #include "receive_queue.hpp"
 #include "send_queue.hpp"
 
@@ -11,7 +12,6 @@
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace craton::runtime {
@@ -37,6 +38,15 @@ constexpr std::size_t bytes_per_poll = std::size_t{1} << 20;
 constexpr int polls_without_mpi = 32;
 // Small messages for neighbours that leave at once; more than these wait for company.
 constexpr int alone_between_polls = 4;
+
+// How a thread that waits spends the time between its looks. The answer is usually microseconds away, and who gives up the core at
+// once may have it back only after another's time slice; after that, others come first.
+constexpr int looks_before_yield = 16;
+// With more ranks than cores even the looks between two yields keep others from computing.
+constexpr std::chrono::microseconds awake_while_crowded{100};
+constexpr std::chrono::microseconds longest_sleep{1000};
+// Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
+constexpr std::chrono::microseconds longest_sleep_unrung{90};
 
 constexpr int polls_between_completions = 4;
 // How often the end of a quiesce() looks whether its sends have completed; once or twice is usual.
@@ -97,7 +107,8 @@ world::world(const comm::communicator& communicator, const world_options& option
       pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))), bell_(std::make_unique<doorbell>(comm_)),
       inbox_(std::make_unique<inbox>(comm_, node_)),
       sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, *inbox_, options.max_bytes_in_flight)),
-      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)) {
+      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)),
+      sums_(std::make_unique<node_sum>(comm_, node_, *bell_)) {
     if (base::rank_for_messages() < 0) base::set_rank_for_messages(rank());
     const handler_id id = register_handler([this](const incoming_message& message) {
         const std::lock_guard lock(replies_mutex_);
@@ -152,10 +163,14 @@ std::optional<outgoing_message> world::try_prepare(int target, handler_id id, st
 }
 
 outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
-    for (spin_then_yield patience;;) {
-        if (auto message = try_prepare(target, id, payload_bytes, token)) return std::move(*message);
-        patience.after(poll());
+    auto message = try_prepare(target, id, payload_bytes, token);
+    if (!message) {
+        wait_until([&] {
+            message = try_prepare(target, id, payload_bytes, token);
+            return message.has_value();
+        });
     }
+    return std::move(*message);
 }
 
 bool world::goes_into_ring(const outgoing_message& message) {
@@ -204,17 +219,16 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
     flush(target);
-    for (spin_then_yield patience;;) {
-        {
-            const std::lock_guard lock(replies_mutex_);
-            if (const auto found = replies_.find(token); found != replies_.end()) {
-                auto answer = std::move(found->second);
-                replies_.erase(found);
-                return answer;
-            }
-        }
-        patience.after(poll());
-    }
+    std::vector<std::byte> answer;
+    wait_until([&] {
+        const std::lock_guard lock(replies_mutex_);
+        const auto found = replies_.find(token);
+        if (found == replies_.end()) return false;
+        answer = std::move(found->second);
+        replies_.erase(found);
+        return true;
+    });
+    return answer;
 }
 
 void world::reply(const incoming_message& request, std::span<const std::byte> payload) {
@@ -351,13 +365,14 @@ std::optional<int> world::try_poll(bool thorough) {
         sends_->complete();
     }
     executed += copies_->serve();
-    if (executed > 0) sends_->flush_idle(); // what handlers have sent
+    if (executed > 0) {
+        sends_->flush_idle(); // what handlers have sent
+        wake(rank());         // another thread may sleep until they have run
+    }
     return executed;
 }
 
 bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on) {
-    // Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
-    constexpr std::chrono::microseconds unreachable{90};
     const auto ticket = bell_->about_to_sleep();
     // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep
     // ends.
@@ -367,7 +382,7 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
         bell_->stay_awake();
         return true;
     }
-    return bell_->sleep(ticket, bell_->reaches_all() ? at_most : std::min(at_most, unreachable));
+    return bell_->sleep(ticket, bell_->reaches_all() ? at_most : std::min(at_most, longest_sleep_unrung));
 }
 
 void world::wake_sleepers() noexcept { bell_->ring(rank()); }
@@ -377,22 +392,53 @@ bool world::busy() const noexcept {
            any_own_.load(std::memory_order_relaxed) || copies_->busy();
 }
 
-void world::wait_polling(comm::request& request) {
-    for (spin_then_yield patience; !request.test();) patience.after(poll());
+void world::wait_until(condition done, bool rings) {
+    using clock = std::chrono::steady_clock;
+    int idle_looks = 0;
+    clock::time_point idle_since;
+    // Once it has held it is not asked again: it may take what it waited for.
+    for (bool over = done(); !over; over = over || done()) {
+        if (poll() > 0) {
+            idle_looks = 0;
+        } else if (++idle_looks < looks_before_yield) {
+            continue;
+        } else if (!bell_->crowded()) {
+            std::this_thread::yield();
+        } else if (idle_looks == looks_before_yield) {
+            idle_since = clock::now();
+            std::this_thread::yield();
+        } else if (clock::now() - idle_since < awake_while_crowded) {
+            std::this_thread::yield();
+        } else if (!rings || busy()) { // MPI moves what is under way only while it is looked after, and does not ring
+            std::this_thread::yield();
+        } else {
+            wait_for_arrivals(longest_sleep, [&] {
+                over = done();
+                return !over;
+            });
+        }
+    }
+}
+
+void world::wake(int rank) noexcept {
+    if (bell_->crowded()) bell_->ring(rank);
+}
+
+void world::wait_for_sum() {
+    const auto done = [this] { return sums_->test(); };
+    wait_until(condition_on(done), sums_->rings());
 }
 
 void world::quiesce() {
     require_running_mpi("commit or quiesce");
     std::atomic_thread_fence(std::memory_order_seq_cst);
     flush();
-    std::array<std::int64_t, 2> previous{-1, -2};
+    node_sum::pair previous{-1, -2};
     for (;;) {
         poll(); // a sum over one rank completes at once: progress must not depend on having to wait for it
-        const std::array<std::int64_t, 2> local{messages_sent_.load(std::memory_order_acquire),
-                                                messages_executed_.load(std::memory_order_acquire)};
-        std::array<std::int64_t, 2> total{};
-        auto request = comm_.start_sum(local, total);
-        wait_polling(request);
+        sums_->start({messages_sent_.load(std::memory_order_acquire), messages_executed_.load(std::memory_order_acquire)});
+        wait_for_sum();
+        const node_sum::pair total = sums_->totals();
         // Equal sums alone may be a snapshot taken while a message was overtaken; the same equal sums twice in a row may not.
         if (total[0] == total[1] && total == previous) break;
         previous = total;
@@ -406,8 +452,8 @@ void world::quiesce() {
 void world::barrier() {
     require_running_mpi("barrier");
     flush();
-    auto request = comm_.start_barrier();
-    wait_polling(request);
+    sums_->start_barrier();
+    wait_for_sum();
 }
 
 void world::abort(const std::string& message, int exit_code) {

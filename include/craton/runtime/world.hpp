@@ -22,6 +22,7 @@ class buffer_pool;
 class copy_engine;
 class doorbell;
 class inbox;
+class node_sum;
 class send_queue;
 class receive_queue;
 
@@ -122,6 +123,14 @@ class world {
     bool wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on = {});
     /// Ends the wait_for_arrivals() of other threads of this rank; make their `go_on` false before, or they sleep again.
     void wake_sleepers() noexcept;
+    /// Waits, polling, for what other ranks or threads bring about: the one place in which the house waits for them. It looks a few
+    /// times, then gives up the core between its looks. Where the machine has more ranks than cores it then sleeps until a message
+    /// or a wake() comes, a millisecond at most, unless MPI has something of this rank under way. `done` is asked often and not again once it has held;
+    /// it may poll and take what it waits for, and must not block. Not inside a handler. Any thread.
+    template <class Done> void wait_until(Done&& done) { wait_until(condition_on(done), true); }
+    /// Wakes the threads of a rank that sleep in wait_until() after something in its memory was changed that they wait for; it is
+    /// nothing to do where none does.
+    void wake(int rank) noexcept;
     /// Collective, blocking: every message sent anywhere before it, and by the handlers of those, has been executed when it
     /// returns. Threads of this rank that send must have finished sending.
     void quiesce();
@@ -167,7 +176,18 @@ class world {
     int run_own();
     int run_inbox();
     [[nodiscard]] handler* find_handler(int source, handler_id id);
-    void wait_polling(comm::request& request);
+    /// A caller's condition, without memory of its own: waits are short.
+    struct condition {
+        void* what;
+        bool (*ask)(void*);
+        [[nodiscard]] bool operator()() const { return ask(what); }
+    };
+    template <class Done> static condition condition_on(Done& done) {
+        return {const_cast<void*>(static_cast<const void*>(&done)),
+                [](void* what) -> bool { return (*static_cast<Done*>(what))(); }};
+    }
+    void wait_until(condition done, bool rings);
+    void wait_for_sum();
 
     comm::communicator comm_;
     runtime::node node_;
@@ -181,6 +201,7 @@ class world {
     std::unique_ptr<inbox> inbox_;
     std::unique_ptr<send_queue> sends_;
     std::unique_ptr<receive_queue> receives_;
+    std::unique_ptr<node_sum> sums_;
 
     std::unique_ptr<copy_engine> copies_;
 

@@ -1,7 +1,6 @@
 #include "bulk_exchange.hpp"
 
 #include <craton/runtime/copy.hpp>
-#include <craton/runtime/spin_then_yield.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -174,8 +173,7 @@ void bulk_exchange::send(const partner& to, int vector) {
 void bulk_exchange::wait_for(std::size_t number) {
     const partner& from = partners_[number];
     if (from.mapped) return sync_.wait(std::span(&from.rank, 1));
-    runtime::spin_then_yield patience;
-    while (arrived_[number][at(turn_ % 2)].load(std::memory_order_acquire) <= turn_) patience.after(grid_->ranks().poll());
+    grid_->ranks().wait_until([&] { return arrived_[number][at(turn_ % 2)].load(std::memory_order_acquire) > turn_; });
 }
 
 template <class What> void bulk_exchange::for_each(std::int64_t count, const What& what) {
