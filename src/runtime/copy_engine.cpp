@@ -51,7 +51,8 @@ void copy_handle::wait() {
     if (!state_) return;
     world& ranks = *state_->ranks;
     ranks.flush();
-    ranks.wait_until([this] { return test(); });
+    ranks.wait_until([this] { return state_->elements_left.load(std::memory_order_acquire) == 0; });
+    state_.reset();
 }
 
 copy_engine::copy_engine(world& ranks) : world_(&ranks) {

@@ -21,18 +21,33 @@ class doorbell {
     void ring(int rank) noexcept;
     /// True when every rank of the world is within reach.
     [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
-    /// True where this machine has more ranks of the world than cores.
+    /// Rings where ranks sleep though no message comes: on crowded machines, see crowded().
+    void ring_if_crowded(int rank) noexcept {
+        if (crowded_) ring(rank);
+    }
+    /// True where this machine has more ranks of the world than cores, or CRATON_CROWDED is set: those that wait sleep.
     [[nodiscard]] bool crowded() const noexcept { return crowded_; }
 
-    /// Announces a sleep and returns a ticket for it; look once more for work before sleeping. To be followed by sleep() or
-    /// stay_awake().
-    [[nodiscard]] std::uint32_t about_to_sleep() noexcept;
-    /// Sleeps until rung after the ticket was taken, or for so long. True when rung.
-    bool sleep(std::uint32_t ticket, std::chrono::microseconds at_most) noexcept;
-    void stay_awake() noexcept;
+    /// A sleep that is announced while this lives; look once more for work before sleeping.
+    class nap {
+      public:
+        explicit nap(doorbell& bell) noexcept : bell_(&bell), ticket_(bell.about_to_sleep()) {}
+        nap(const nap&) = delete;
+        nap& operator=(const nap&) = delete;
+        ~nap() { bell_->stay_awake(); }
+        /// Until rung after the announcement, or for so long. True when rung.
+        bool sleep(std::chrono::microseconds at_most) noexcept { return bell_->sleep(ticket_, at_most); }
+
+      private:
+        doorbell* bell_;
+        std::uint32_t ticket_;
+    };
 
   private:
     struct bell;
+    [[nodiscard]] std::uint32_t about_to_sleep() noexcept;
+    bool sleep(std::uint32_t ticket, std::chrono::microseconds at_most) noexcept;
+    void stay_awake() noexcept;
     [[nodiscard]] bell* at(int rank) const noexcept;
 
     memory_file memory_;

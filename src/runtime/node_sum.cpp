@@ -12,6 +12,7 @@ namespace craton::runtime {
 struct node_sum::desk {
     alignas(64) std::atomic<std::uint64_t> come; ///< ranks, of all turns
     std::array<std::atomic<std::int64_t>, 2> sum;
+    static_assert(std::atomic<std::int64_t>::is_always_lock_free);
     alignas(64) std::atomic<std::uint64_t> handed; ///< turn that `totals` are of
     pair totals;
 };
@@ -33,6 +34,8 @@ node_sum::node_sum(const comm::communicator& world, const node& neighbours, door
 
 node_sum::~node_sum() = default;
 
+bool node_sum::rings() const noexcept { return !between_nodes_ || desk_->come.load(std::memory_order_relaxed) != all_have_come(); }
+
 node_sum::pair node_sum::collect() {
     pair all{};
     // Nobody adds to them again before this turn's totals are handed out.
@@ -46,7 +49,7 @@ void node_sum::hand_out(pair totals) {
     desk_->handed.store(turn_, std::memory_order_release);
     const int own_place = neighbours_->communicator.rank();
     for (int place = 0; place < neighbours_->communicator.size(); ++place) {
-        if (place != own_place) bell_->ring(neighbours_->world_rank[static_cast<std::size_t>(place)]);
+        if (place != own_place) bell_->ring_if_crowded(neighbours_->world_rank[static_cast<std::size_t>(place)]);
     }
 }
 
@@ -72,7 +75,7 @@ void node_sum::come() {
     if (!several_nodes_) {
         hand_out(collect());
     } else if (!between_nodes_) {
-        bell_->ring(neighbours_->world_rank.front());
+        bell_->ring_if_crowded(neighbours_->world_rank.front());
     }
 }
 

@@ -32,8 +32,8 @@ class node_sum {
     /// True when the totals are there. Never blocks.
     [[nodiscard]] bool test();
     [[nodiscard]] const pair& totals() const noexcept { return totals_; }
-    /// True where all that this rank waits for rings.
-    [[nodiscard]] bool rings() const noexcept { return !between_nodes_; }
+    /// True while what this rank waits for rings: not while it waits for MPI.
+    [[nodiscard]] bool rings() const noexcept;
 
   private:
     struct desk;

@@ -1,5 +1,7 @@
 #include <craton/runtime/work_queue.hpp>
 
+#include "victims.hpp"
+
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
 
@@ -74,7 +76,7 @@ work_queue::work_queue(world& ranks, summed_costs costs)
           const std::uint64_t range = take_half(left_at(world_->rank()));
           world_->reply(message, std::as_bytes(std::span(&range, 1)));
       })),
-      random_(static_cast<std::minstd_rand::result_type>(ranks.rank()) + 1) {
+      random_(static_cast<std::uint64_t>(ranks.rank()) + 1) {
     partition();
     reset();
 }
@@ -147,8 +149,11 @@ std::optional<std::int64_t> work_queue::next() {
         });
         if (task) return task;
     }
-    if (auto task = take_own()) return task;
-    return steal();
+    auto task = take_own();
+    if (!task) task = steal();
+    guard.unlock();
+    world_->wake(world_->rank()); // those that wait for this thread's theft
+    return task;
 }
 
 int work_queue::richest_neighbour() const {
@@ -178,7 +183,6 @@ std::optional<std::int64_t> work_queue::keep_stolen(std::uint64_t range) {
     stolen_.fetch_add(static_cast<std::int64_t>(count_of(range)), std::memory_order_relaxed);
     // Empty since this thread looked, and only this thread fills it.
     left_at(world_->rank()).store(pack(first_of(range) + 1, last_of(range)), std::memory_order_release);
-    world_->wake(world_->rank());
     return static_cast<std::int64_t>(first_of(range));
 }
 
@@ -187,11 +191,8 @@ std::optional<std::int64_t> work_queue::steal() {
         const std::uint64_t range = steal_from(victim);
         if (count_of(range) > 0) return keep_stolen(range);
     }
-    std::vector<int> victims;
-    for (int rank = 0; rank < world_->size(); ++rank) {
-        if (!world_->shares_memory_with(rank)) victims.push_back(rank);
-    }
-    std::shuffle(victims.begin(), victims.end(), random_);
+    const auto victims = draw_victims(
+        world_->size(), world_->node().communicator.size(), [this](int rank) { return world_->shares_memory_with(rank); }, random_);
     for (const int victim : victims) {
         const std::uint64_t range = steal_from(victim);
         if (count_of(range) > 0) return keep_stolen(range);

@@ -373,16 +373,13 @@ std::optional<int> world::try_poll(bool thorough) {
 }
 
 bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on) {
-    const auto ticket = bell_->about_to_sleep();
+    doorbell::nap nap(*bell_);
     // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep
     // ends.
     const bool nothing_came = try_poll(true) == 0;
-    // After the ticket: who changes that and then rings either is seen here or wakes the sleep.
-    if (!nothing_came || (go_on && !go_on())) {
-        bell_->stay_awake();
-        return true;
-    }
-    return bell_->sleep(ticket, bell_->reaches_all() ? at_most : std::min(at_most, longest_sleep_unrung));
+    // After the nap was announced: who changes that and then rings either is seen here or wakes the sleep.
+    if (!nothing_came || (go_on && !go_on())) return true;
+    return nap.sleep(bell_->reaches_all() ? at_most : std::min(at_most, longest_sleep_unrung));
 }
 
 void world::wake_sleepers() noexcept { bell_->ring(rank()); }
@@ -392,7 +389,7 @@ bool world::busy() const noexcept {
            any_own_.load(std::memory_order_relaxed) || copies_->busy();
 }
 
-void world::wait_until(condition done, bool rings) {
+void world::wait_for(condition done, condition rings) {
     using clock = std::chrono::steady_clock;
     int idle_looks = 0;
     clock::time_point idle_since;
@@ -400,33 +397,29 @@ void world::wait_until(condition done, bool rings) {
     for (bool over = done(); !over; over = over || done()) {
         if (poll() > 0) {
             idle_looks = 0;
-        } else if (++idle_looks < looks_before_yield) {
             continue;
-        } else if (!bell_->crowded()) {
-            std::this_thread::yield();
-        } else if (idle_looks == looks_before_yield) {
-            idle_since = clock::now();
-            std::this_thread::yield();
-        } else if (clock::now() - idle_since < awake_while_crowded) {
-            std::this_thread::yield();
-        } else if (!rings || busy()) { // MPI moves what is under way only while it is looked after, and does not ring
-            std::this_thread::yield();
-        } else {
-            wait_for_arrivals(longest_sleep, [&] {
-                over = done();
-                return !over;
-            });
         }
+        if (idle_looks < looks_before_yield) {
+            if (++idle_looks == looks_before_yield) idle_since = clock::now();
+            continue;
+        }
+        if (bell_->crowded() && rings() && !busy() && clock::now() - idle_since >= awake_while_crowded) {
+            const bool awake = wait_for_arrivals(longest_sleep, [&] {
+                over = done();
+                return !over && rings() && !busy(); // the last poll may have begun what MPI must be looked after for
+            });
+            if (!awake || over) continue;
+        }
+        std::this_thread::yield();
     }
 }
 
-void world::wake(int rank) noexcept {
-    if (bell_->crowded()) bell_->ring(rank);
-}
+void world::wake(int rank) noexcept { bell_->ring_if_crowded(rank); }
 
 void world::wait_for_sum() {
     const auto done = [this] { return sums_->test(); };
-    wait_until(condition_on(done), sums_->rings());
+    const auto rings = [this] { return sums_->rings(); };
+    wait_for(condition_on(done), condition_on(rings));
 }
 
 void world::quiesce() {

@@ -16,7 +16,8 @@ namespace craton::runtime {
 
 /// Hands out the task numbers 0 to count - 1, each to exactly one caller (Ozog et al. 2016, II-E, Algorithm 3): first every rank's
 /// own, a run of consecutive numbers of about equal predicted cost, then, when those are used up, half of what another rank has
-/// left: of the neighbour on the node with the most, else of ranks tried in random order. What is stolen can be stolen again.
+/// left: of the neighbour on the node with the most, else of ranks tried in random order, 16 + 8 log2(ranks) of them at most. What
+/// is stolen can be stolen again.
 ///
 /// A rank's own tasks cost an atomic operation in its memory; stealing from another node costs a message and its reply, for which
 /// the victim must poll or have a progress_thread. Any thread.
@@ -34,7 +35,7 @@ class work_queue {
     ~work_queue();
 
     /// The next task for the caller; nothing when there are none left that it could find: a task being stolen is found only by its
-    /// thief. Blocking while it steals, and then polls. Not inside a handler.
+    /// thief, and of very many ranks not all are asked. Blocking while it steals, and then polls. Not inside a handler.
     [[nodiscard]] std::optional<std::int64_t> next();
     /// Collective: all tasks are to be done again. No next() may be under way.
     void reset();
@@ -67,7 +68,7 @@ class work_queue {
     segment memory_;
     handler_id handler_;
     std::mutex thief_; // one thread of a rank steals, for all
-    std::minstd_rand random_;
+    std::mt19937_64 random_;
     std::atomic<std::int64_t> stolen_{0};
 };
 

@@ -123,11 +123,14 @@ class world {
     bool wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on = {});
     /// Ends the wait_for_arrivals() of other threads of this rank; make their `go_on` false before, or they sleep again.
     void wake_sleepers() noexcept;
-    /// Waits, polling, for what other ranks or threads bring about: the one place in which the house waits for them. It looks a few
-    /// times, then gives up the core between its looks. Where the machine has more ranks than cores it then sleeps until a message
-    /// or a wake() comes, a millisecond at most, unless MPI has something of this rank under way. `done` is asked often and not again once it has held;
-    /// it may poll and take what it waits for, and must not block. Not inside a handler. Any thread.
-    template <class Done> void wait_until(Done&& done) { wait_until(condition_on(done), true); }
+    /// Waits, polling, for what other ranks or threads bring about. It looks a few times, then gives up the core between its looks.
+    /// Where the machine has more ranks of this world than cores it then sleeps until a message or a wake() comes, a millisecond at
+    /// most, unless MPI has something of this world under way here. `done` is asked often and not again once it has held; it may
+    /// poll and take what it waits for, and must not block. Not inside a handler. Any thread.
+    template <class Done> void wait_until(Done&& done) {
+        const auto rings = [] { return true; };
+        wait_for(condition_on(done), condition_on(rings));
+    }
     /// Wakes the threads of a rank that sleep in wait_until() after something in its memory was changed that they wait for; it is
     /// nothing to do where none does.
     void wake(int rank) noexcept;
@@ -186,7 +189,8 @@ class world {
         return {const_cast<void*>(static_cast<const void*>(&done)),
                 [](void* what) -> bool { return (*static_cast<Done*>(what))(); }};
     }
-    void wait_until(condition done, bool rings);
+    /// While `rings` does not hold, nobody wakes this thread.
+    void wait_for(condition done, condition rings);
     void wait_for_sum();
 
     comm::communicator comm_;
