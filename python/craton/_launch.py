@@ -181,7 +181,7 @@ def run_under_mpi(
     sys.stdout.flush()
     try:
         job = subprocess.Popen(
-            [*mpiexec, "-n", str(ranks), *_placement(mpiexec), *program, *arguments],
+            [*mpiexec, "-n", str(ranks), *_options(mpiexec, environment), *program, *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -261,8 +261,15 @@ def _check_fit(ranks: int, threads: int, cores: int) -> None:
         )
 
 
-def _placement(mpiexec: Sequence[str]) -> list[str]:
-    """Open MPI: more ranks than cores are allowed, and threads of a rank may run on any core. Others do so anyway."""
+SETTINGS = ("CRATON_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_")
+"""How names of settings begin that ranks on every host need."""
+
+
+def _options(mpiexec: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Open MPI: more ranks than cores are allowed, threads of a rank may run on any core, settings reach ranks on other hosts.
+
+    Others do so anyway.
+    """
     try:
         version = subprocess.run(
             [*mpiexec, "--version"],
@@ -275,7 +282,10 @@ def _placement(mpiexec: Sequence[str]) -> list[str]:
         ).stdout
     except subprocess.TimeoutExpired:
         raise UserError(f"mpiexec: '{mpiexec[0]} --version' does not end; allowed: {MPIEXEC}") from None
-    return ["--oversubscribe", "--bind-to", "none"] if "Open MPI" in version or "OpenRTE" in version else []
+    if "Open MPI" not in version and "OpenRTE" not in version:
+        return []
+    settings = [name for name in sorted(environment) if name.startswith(SETTINGS)]
+    return ["--oversubscribe", "--bind-to", "none", *(word for name in settings for word in ("-x", name))]
 
 
 def _environment(ranks_per_node: int | None) -> dict[str, str]:

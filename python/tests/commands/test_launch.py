@@ -12,7 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from craton._launch import _check_fit, _Listener, _places_ranks_elsewhere, checked_ranks, launched_size
+from craton._launch import (
+    _check_fit,
+    _Listener,
+    _places_ranks_elsewhere,
+    checked_ranks,
+    launched_size,
+    run_under_mpi,
+)
 from craton.errors import UserError
 from helpers import environment_without_mpi
 
@@ -220,6 +227,34 @@ def test_mpiexec_that_does_not_end(
     found, _, err = finish(launch(how))
     assert found == code, err
     assert len(err.splitlines()) == (code != 0), err
+
+
+TELLING = """#!/bin/sh
+if [ "$1" = --version ]; then echo "{version}"; else echo "$@"; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "exports"), [("mpiexec (OpenRTE) 4.1.4", True), ("HYDRA build details: Version: 4.0.2", False)]
+)
+def test_settings_reach_ranks_on_other_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    version: str,
+    exports: bool,
+) -> None:
+    """Open MPI takes from the environment what it is told to; others take all of it."""
+    telling = tmp_path / "telling"
+    telling.write_text(TELLING.format(version=version))
+    telling.chmod(0o755)
+    monkeypatch.setenv("CRATON_MPIEXEC", str(telling))
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    run_under_mpi(["doctor"], 2, ranks_per_node=1)
+    [words] = capfd.readouterr().out.splitlines()
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "CRATON_RANKS_PER_NODE"):
+        assert (f" -x {name} " in words) is exports
+    assert " -x HOME " not in words and words.endswith(" doctor")
 
 
 def test_what_a_job_has_saved(tmp_path: Path) -> None:
