@@ -12,8 +12,8 @@ namespace craton::runtime {
 [[nodiscard]] inline int most_victims(int ranks) { return 16 + 8 * (std::bit_width(static_cast<unsigned>(ranks)) - 1); }
 
 /// Whom to ask, in this order: ranks for which is_near is false. All of them in random order where they are not more than
-/// most_victims; else that many drawn at random, of which some may be the same. The generator's
-/// first numbers must not follow its seed, as those of linear congruences do: neighbours would then all ask the same few.
+/// most_victims; else that many drawn at random, of which some may be the same. The generator's first numbers must not follow its
+/// seed, as those of linear congruences do: neighbours would then all ask the same few.
 template <class Near>
 [[nodiscard]] std::vector<int> draw_victims(int ranks, int near_ranks, const Near& is_near, std::mt19937_64& random) {
     std::vector<int> victims;

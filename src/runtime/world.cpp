@@ -404,11 +404,13 @@ void world::wait_for(condition done, condition rings) {
             continue;
         }
         if (bell_->crowded() && rings() && !busy() && clock::now() - idle_since >= awake_while_crowded) {
-            const bool awake = wait_for_arrivals(longest_sleep, [&] {
+            bool asked = false;
+            wait_for_arrivals(longest_sleep, [&] {
+                asked = true;
                 over = done();
                 return !over && rings() && !busy(); // the last poll may have begun what MPI must be looked after for
             });
-            if (!awake || over) continue;
+            if (asked) continue; // else another thread has progress_, and may need this core
         }
         std::this_thread::yield();
     }

@@ -131,8 +131,8 @@ class world {
         const auto rings = [] { return true; };
         wait_for(condition_on(done), condition_on(rings));
     }
-    /// Wakes the threads of a rank that sleep in wait_until() after something in its memory was changed that they wait for; it is
-    /// nothing to do where none does.
+    /// Wakes the threads of a rank that sleep in wait_until() after something in its memory was changed that they wait for. Costs
+    /// next to nothing where none sleeps.
     void wake(int rank) noexcept;
     /// Collective, blocking: every message sent anywhere before it, and by the handlers of those, has been executed when it
     /// returns. Threads of this rank that send must have finished sending.

@@ -1,3 +1,4 @@
+#include "../cpu_seconds.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/runtime/progress_thread.hpp>
@@ -22,12 +23,6 @@ using runtime::incoming_message;
 
 class progress_thread_test : public tests::every_delivery {};
 CRATON_FOR_EVERY_DELIVERY(progress_thread_test);
-
-double process_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 TEST_P(progress_thread_test, runs_handlers_while_the_rank_computes_without_polling) {
     std::atomic<std::int64_t> bytes{0};
@@ -58,9 +53,9 @@ TEST_P(progress_thread_test, sleeps_when_nothing_happens_and_wakes_for_a_message
     progress.start();
     world().barrier();
     std::this_thread::sleep_for(20ms);
-    const double before = process_seconds();
+    const double before = tests::cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     std::this_thread::sleep_for(500ms);
-    EXPECT_LT(process_seconds() - before, 0.02 * 0.5);
+    EXPECT_LT(tests::cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before, 0.02 * 0.5);
     // Not accidents of its next look, which a sleeping thread takes ten times a second: 80 ms after the message. The median of
     // five, as other processes may have the processor for longer than that once; a benchmark has the true figure.
     std::array<std::chrono::steady_clock::duration, 5> taken{};

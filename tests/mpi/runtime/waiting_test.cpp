@@ -1,5 +1,6 @@
 #include "../../../src/runtime/doorbell.hpp"
 #include "../../../src/runtime/node_sum.hpp"
+#include "../cpu_seconds.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/base/timer.hpp>
@@ -39,12 +40,6 @@ class waiting_test : public tests::every_delivery {
     }
 };
 CRATON_FOR_EVERY_DELIVERY(waiting_test);
-
-double cpu_seconds_of_this_thread() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 TEST_P(waiting_test, sums_are_those_of_mpi_in_every_turn) {
     runtime::doorbell bell(world().communicator());
@@ -98,14 +93,14 @@ TEST_P(waiting_test, a_rank_that_waits_long_sleeps_until_a_message_comes) {
     world().barrier();
     std::this_thread::sleep_for(10ms * world().rank()); // so that each waits for another one
     const base::timer wall;
-    const double before = cpu_seconds_of_this_thread();
+    const double before = tests::cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
     std::thread later([&] {
         std::this_thread::sleep_for(60ms);
         send(next, id);
     });
     world().wait_until([&] { return come.load(); });
     const double waited = wall.seconds();
-    const double cpu = cpu_seconds_of_this_thread() - before;
+    const double cpu = tests::cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before;
     later.join();
     world().quiesce();
     if (waited > 0.02) { // looking all the time costs all of it
