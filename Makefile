@@ -19,7 +19,7 @@ BIN := .venv/bin
 # finds those that were there when it was made.
 EXTENSION_SOURCES := build/python/modules.txt $(shell find src include cmake benchmarks python/bindings -type f) CMakeLists.txt pyproject.toml \
     $(wildcard .git/HEAD .git/logs/HEAD)
-FORMATTED := $(shell find include src benchmarks tests examples python/bindings -name '*.hpp' -o -name '*.cpp')
+FORMATTED := $(shell find include src simulated benchmarks tests examples python/bindings -name '*.hpp' -o -name '*.cpp')
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
@@ -85,6 +85,14 @@ two-hosts: build/audit/build.ninja
 	tools/two_hosts --check
 	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS)
 	tools/two_hosts --bandwidth build/audit/tests/two_hosts/two_hosts_bandwidth
+
+## simulate   the runtime on 16 and 64 simulated ranks (installs SimGrid; docs/simulation.md)
+.PHONY: simulate
+simulate:
+	tools/bootstrap --simulate
+	cmake -S simulated -B build/simulated -G Ninja
+	cmake --build build/simulated
+	tools/simulate
 
 ## lint       format and static checks of C++ and Python
 .PHONY: lint

@@ -10,11 +10,13 @@
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/agreement.hpp>
+#include <craton/comm/work_time.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <mutex>
@@ -26,6 +28,8 @@ namespace craton::array {
 
 namespace {
 
+// Of a read: owners that are asked side by side. Their answers do not wait for room, and must not fill this rank's memory.
+constexpr std::size_t questions_at_once = 16;
 // Locks per rank: neighbouring block columns have different locks, so that updates from several ranks rarely wait for each other.
 constexpr std::int64_t stripes = 64;
 constexpr std::size_t storage_offset_bytes = 4096;
@@ -234,6 +238,7 @@ void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t>
     {
         const timed_phase timed(update_phase::binning);
         plan->make(layout_, rows, cols, taken, same_indices, line_elements<T>);
+        comm::spend(comm::work::bin, rows.size() + (same_indices ? 0 : cols.size()));
     }
     require_sendable(*plan);
     const auto can_be_added = [&](const target_part& part) {
@@ -309,6 +314,7 @@ void convergent_matrix<T>::add_columns(const target_part& part, const Fill& fill
         const std::int64_t after = std::min(b + 1, part.columns() - 1);
         add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)], part.last[at(b)],
                                next_column<T>{storage_column(after), fill.block_column(part, after)});
+        comm::spend(comm::work::merge, at(part.taken(b)) * sizeof(T));
     }
 }
 
@@ -415,6 +421,7 @@ void convergent_matrix<T>::write_piece(runtime::payload_writer& out, const targe
         if ((c - piece.begin) % widest == 0) fill.prepare_copy(part, c, c + std::min(widest, piece.end - c));
         to = fill.copy_column(part, c, to);
     }
+    comm::spend(comm::work::pack, at(piece.elements) * sizeof(T));
 }
 
 // What is for one target, in as many messages as its size asks for.
@@ -512,6 +519,7 @@ template <class T> void convergent_matrix<T>::apply_piece(runtime::payload_reade
             from += end - begin;
         }
     }
+    comm::spend(comm::work::merge, at(header.elements) * sizeof(T));
 }
 
 template <class T> void convergent_matrix<T>::commit() { world_->quiesce(); }
@@ -582,38 +590,56 @@ std::vector<T> convergent_matrix<T>::read_slice(std::span<const std::int64_t> ro
     std::vector<owned_indices> col_bins;
     bin_by_owner(rows, {}, layout_.rows, row_bins);
     bin_by_owner(cols, {}, layout_.cols, col_bins);
-    for (int owner = 0; owner < layout_.ranks(); ++owner) {
-        const auto& own_rows = row_bins[static_cast<std::size_t>(layout_.process_row(owner))];
-        const auto& own_cols = col_bins[static_cast<std::size_t>(layout_.process_col(owner))];
-        if (own_rows.size() == 0 || own_cols.size() == 0) continue;
-        const std::int64_t lld = layout_.leading_dimension(owner);
-        const T* const base = storage(owner);
-        const auto store = [&](std::size_t a, std::size_t b, T value) {
-            result[static_cast<std::size_t>(own_rows.position[a]) * cols.size() + static_cast<std::size_t>(own_cols.position[b])] =
-                value;
-        };
-        if (base != nullptr) {
-            for (std::size_t b = 0; b < own_cols.size(); ++b) {
-                for (std::size_t a = 0; a < own_rows.size(); ++a) store(a, b, base[own_rows.local[a] + own_cols.local[b] * lld]);
-            }
-            continue;
+    const auto rows_of = [&](int owner) -> const auto& { return row_bins[at(layout_.process_row(owner))]; };
+    const auto cols_of = [&](int owner) -> const auto& { return col_bins[at(layout_.process_col(owner))]; };
+    const auto element = [&](int owner, std::size_t a, std::size_t b) -> T& {
+        return result[at(rows_of(owner).position[a]) * cols.size() + at(cols_of(owner).position[b])];
+    };
+    struct question {
+        std::uint64_t call;
+        int owner;
+        std::size_t first, count; // of its columns
+    };
+    std::deque<question> under_way;
+    const auto finish_first = [&] {
+        const auto [call, owner, first, count] = under_way.front();
+        under_way.pop_front();
+        const auto answer = world_->finish_call(call);
+        const std::size_t own_rows = rows_of(owner).size();
+        std::vector<T> block(own_rows * count);
+        std::memcpy(block.data(), answer.data(), block.size() * sizeof(T));
+        for (std::size_t b = 0; b < count; ++b) {
+            for (std::size_t a = 0; a < own_rows; ++a) element(owner, a, first + b) = block[b * own_rows + a];
         }
+    };
+    for (int owner = 0; owner < layout_.ranks(); ++owner) {
+        const auto& own_rows = rows_of(owner);
+        const auto& own_cols = cols_of(owner);
+        if (own_rows.size() == 0 || own_cols.size() == 0 || storage(owner) != nullptr) continue;
         // A few columns per question, so that no answer is larger than an update's message.
         const std::size_t batch = std::max<std::size_t>(1, message_bytes_wanted / (own_rows.size() * sizeof(T)));
         for (std::size_t first = 0; first < own_cols.size(); first += batch) {
             const std::size_t count = std::min(batch, own_cols.size() - first);
-            const auto answer = ask(owner, own_rows.local, std::span(own_cols.local).subspan(first, count));
-            for (std::size_t b = 0; b < count; ++b) {
-                for (std::size_t a = 0; a < own_rows.size(); ++a) store(a, first + b, answer[b * own_rows.size() + a]);
-            }
+            if (under_way.size() == questions_at_once) finish_first();
+            under_way.push_back({ask(owner, own_rows.local, std::span(own_cols.local).subspan(first, count)), owner, first, count});
         }
     }
+    for (int owner = 0; owner < layout_.ranks(); ++owner) { // what is mapped here, while the others answer
+        const T* const base = storage(owner);
+        if (base == nullptr) continue;
+        const std::int64_t lld = layout_.leading_dimension(owner);
+        for (std::size_t b = 0; b < cols_of(owner).size(); ++b) {
+            const T* const column = base + cols_of(owner).local[b] * lld;
+            for (std::size_t a = 0; a < rows_of(owner).size(); ++a) element(owner, a, b) = column[rows_of(owner).local[a]];
+        }
+    }
+    while (!under_way.empty()) finish_first();
     return result;
 }
 
 template <class T>
-std::vector<T> convergent_matrix<T>::ask(int owner, std::span<const std::int32_t> local_rows,
-                                         std::span<const std::int32_t> local_cols) const {
+std::uint64_t convergent_matrix<T>::ask(int owner, std::span<const std::int32_t> local_rows,
+                                        std::span<const std::int32_t> local_cols) const {
     using runtime::payload_writer;
     std::vector<std::byte> question(payload_writer::padded<read_header>(1) +
                                     payload_writer::padded<std::int32_t>(local_rows.size()) +
@@ -622,10 +648,7 @@ std::vector<T> convergent_matrix<T>::ask(int owner, std::span<const std::int32_t
     out.value(read_header{static_cast<std::int64_t>(local_rows.size()), static_cast<std::int64_t>(local_cols.size())});
     out.array(local_rows);
     out.array(local_cols);
-    const auto answer = world_->call(owner, read_handler_, question);
-    std::vector<T> block(local_rows.size() * local_cols.size());
-    std::memcpy(block.data(), answer.data(), block.size() * sizeof(T));
-    return block;
+    return world_->start_call(owner, read_handler_, question);
 }
 
 template <class T> void convergent_matrix<T>::answer_read(const runtime::incoming_message& message) const {

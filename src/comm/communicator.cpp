@@ -207,42 +207,9 @@ communicator::sorted_integers communicator::exchange(std::span<const std::int64_
     return received;
 }
 
-request communicator::start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const {
-    CRATON_ASSERT(in.size() == out.size());
-    MPI_Request handle = MPI_REQUEST_NULL;
-    MPI_Iallreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT64_T, MPI_SUM, comm_, &handle);
-    return request(handle);
-}
-
-request communicator::start_barrier() const {
-    MPI_Request handle = MPI_REQUEST_NULL;
-    MPI_Ibarrier(comm_, &handle);
-    return request(handle);
-}
-
 request communicator::start_send(std::span<const std::byte> bytes, int target, int tag) const {
     MPI_Request handle = MPI_REQUEST_NULL;
     MPI_Issend(bytes.data(), base::narrow<int>(bytes.size(), "message bytes"), MPI_BYTE, target, tag, comm_, &handle);
-    return request(handle);
-}
-
-matched_message communicator::match(int tag) const {
-    int there = 0;
-    matched_message message;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &there, &message.handle, &status);
-    if (there == 0) return {};
-    int bytes = 0;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    message.source = status.MPI_SOURCE;
-    message.bytes = static_cast<std::size_t>(bytes);
-    return message;
-}
-
-request communicator::start_receive(matched_message& message, std::span<std::byte> buffer) const {
-    CRATON_ASSERT(message.source >= 0 && buffer.size() >= message.bytes);
-    MPI_Request handle = MPI_REQUEST_NULL;
-    MPI_Imrecv(buffer.data(), static_cast<int>(message.bytes), MPI_BYTE, &message.handle, &handle);
     return request(handle);
 }
 

@@ -94,12 +94,6 @@ bool environment::running() noexcept {
     return initialised != 0 && finalised == 0;
 }
 
-bool environment::thread_multiple() {
-    int provided = MPI_THREAD_SINGLE;
-    MPI_Query_thread(&provided);
-    return provided == MPI_THREAD_MULTIPLE;
-}
-
 std::string environment::library_version() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;

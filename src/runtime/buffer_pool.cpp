@@ -11,7 +11,7 @@
 namespace craton::runtime {
 
 std::size_t buffer_pool::capacity_for(std::size_t bytes) {
-    constexpr std::size_t smallest = 512;
+    constexpr std::size_t smallest = 128;
     if (bytes <= smallest) return smallest;
     const std::size_t step = std::bit_floor(bytes - 1) / 4;
     return base::up_to_multiple(bytes, step);

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <thread>
+#include <vector>
 
 namespace craton::runtime {
 
@@ -31,14 +32,13 @@ doorbell::doorbell(const comm::communicator& ranks) : rank_(ranks.rank()) {
     } catch (const user_error&) {
         return;
     }
-    place_.assign(static_cast<std::size_t>(ranks.size()), -1);
-    int place = 0;
-    for (const auto rank : machine.all_gather(ranks.rank())) place_[static_cast<std::size_t>(rank)] = place++;
+    const auto gathered = machine.all_gather(ranks.rank());
+    neighbours_ = rank_places(std::vector<int>(gathered.begin(), gathered.end()));
     reaches_all_ = machine.size() == ranks.size();
 }
 
 doorbell::bell* doorbell::at(int rank) const noexcept {
-    const int place = place_.empty() ? -1 : place_[static_cast<std::size_t>(rank)];
+    const int place = neighbours_.of(rank);
     return place < 0 ? nullptr : reinterpret_cast<bell*>(memory_.base(place)); // zeroed memory is a bell at rest
 }
 

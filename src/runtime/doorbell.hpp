@@ -2,11 +2,11 @@
 
 #include <craton/comm/communicator.hpp>
 #include <craton/runtime/memory_file.hpp>
+#include <craton/runtime/rank_places.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace craton::runtime {
 
@@ -51,7 +51,7 @@ class doorbell {
     [[nodiscard]] bell* at(int rank) const noexcept;
 
     memory_file memory_;
-    std::vector<int> place_; // of each rank on this machine, -1 elsewhere; empty when memory cannot be shared
+    rank_places neighbours_; // ranks of this machine; empty when memory cannot be shared
     int rank_;
     bool reaches_all_ = false;
     bool crowded_ = false;

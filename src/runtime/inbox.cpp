@@ -74,34 +74,29 @@ struct inbox::ring {
     }
 };
 
-inbox::inbox(const comm::communicator& world, const node& neighbours) : place_(static_cast<std::size_t>(world.size()), -1) {
-    if (neighbours.world_rank.size() < 2) return;
+inbox::inbox(const comm::communicator& world, const node& neighbours) : own_rank_(world.rank()) {
+    if (neighbours.ranks.size() < 2) return;
     try {
         memory_ = memory_file(neighbours.communicator, sizeof(ring));
     } catch (const user_error&) {
         return;
     }
     own_place_ = neighbours.communicator.rank();
-    names_.assign(neighbours.world_rank.begin(), neighbours.world_rank.end());
-    for (std::size_t place = 0; place < names_.size(); ++place) {
-        if (static_cast<int>(place) != own_place_) place_[static_cast<std::size_t>(names_[place])] = static_cast<int>(place);
-    }
-    seen_read_ = std::make_unique<std::atomic<std::uint64_t>[]>(names_.size());
-    stood_at_ = std::make_unique<std::atomic<std::uint64_t>[]>(names_.size());
+    neighbours_ = neighbours.ranks;
+    seen_read_ = std::make_unique<std::atomic<std::uint64_t>[]>(neighbours_.size());
+    stood_at_ = std::make_unique<std::atomic<std::uint64_t>[]>(neighbours_.size());
     const auto keys = neighbours.communicator.all_gather(static_cast<std::int64_t>(random_key()));
     for (const auto key : keys) keys_.push_back(static_cast<std::uint64_t>(key));
     mine_ = reinterpret_cast<ring*>(memory_.base(own_place_));
-    reaches_all_ = static_cast<int>(names_.size()) == world.size();
+    reaches_all_ = static_cast<int>(neighbours_.size()) == world.size();
 }
 
-inbox::ring& inbox::of(int rank) const noexcept {
-    return *reinterpret_cast<ring*>(memory_.base(place_[static_cast<std::size_t>(rank)]));
-}
+inbox::ring& inbox::of(int rank) const noexcept { return *reinterpret_cast<ring*>(memory_.base(neighbours_.of(rank))); }
 
 bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
     const std::uint64_t needed = slots_for(bytes.size());
     if (needed > most_slots) return false;
-    const auto place = static_cast<std::size_t>(place_[static_cast<std::size_t>(target)]);
+    const auto place = static_cast<std::size_t>(neighbours_.of(target));
     ring& there = of(target);
     std::uint64_t begin = there.claimed.load(std::memory_order_relaxed);
     std::uint64_t skipped = 0;
@@ -120,7 +115,7 @@ bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
         begin = there.claimed.load(std::memory_order_relaxed);
     }
     const std::uint64_t key = keys_[place];
-    const std::int32_t source = names_[static_cast<std::size_t>(own_place_)];
+    const std::int32_t source = own_rank_;
     if (skipped > 0) there.write(begin, key, to_the_end, source, {});
     there.write(begin + skipped, key, static_cast<std::uint32_t>(bytes.size()), source, bytes);
     return true;

@@ -3,6 +3,7 @@
 #include <craton/comm/communicator.hpp>
 #include <craton/runtime/memory_file.hpp>
 #include <craton/runtime/node.hpp>
+#include <craton/runtime/rank_places.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +27,7 @@ class inbox {
     inbox(const comm::communicator& world, const node& neighbours);
 
     /// True for another rank of this node.
-    [[nodiscard]] bool reaches(int rank) const noexcept { return place_[static_cast<std::size_t>(rank)] >= 0; }
+    [[nodiscard]] bool reaches(int rank) const noexcept { return rank != own_rank_ && neighbours_.contains(rank); }
     /// True where every other rank of the world is within reach.
     [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
 
@@ -58,12 +59,12 @@ class inbox {
     [[nodiscard]] bool await_room(const ring& there, std::size_t place, std::uint64_t end, clock::time_point give_up) noexcept;
 
     memory_file memory_;
-    std::vector<int> place_;                                  // of each rank of the node, -1 elsewhere and for this rank
-    std::vector<std::int32_t> names_;                         // ranks of the world by their place
+    rank_places neighbours_;                                  // this rank too; empty where nobody is within reach
     std::vector<std::uint64_t> keys_;                         // of their rings
     std::unique_ptr<std::atomic<std::uint64_t>[]> seen_read_; // by place: how far its rank had read when a writer last looked
     std::unique_ptr<std::atomic<std::uint64_t>[]> stood_at_;  // by place: how far it had read when a writer gave up waiting for it
     ring* mine_ = nullptr;
+    int own_rank_ = -1;
     int own_place_ = -1;
     std::uint64_t next_ = 0; // slots that this rank has read
     std::atomic<std::uint32_t> came_other_way_{0};

@@ -20,12 +20,10 @@ bool can_share_memory(const comm::communicator& ranks) {
 }
 
 node describe(const comm::communicator& world, comm::communicator ranks) {
-    node result{std::move(ranks), {}, std::vector<int>(static_cast<std::size_t>(world.size()), -1), {}, 1};
-    for (const auto rank : result.communicator.all_gather(world.rank())) {
-        result.index_of[static_cast<std::size_t>(rank)] = static_cast<int>(result.world_rank.size());
-        result.world_rank.push_back(static_cast<int>(rank));
-    }
-    for (const auto rank : world.all_gather(result.world_rank.front())) result.first_of.push_back(static_cast<int>(rank));
+    node result{std::move(ranks), {}, {}, 1};
+    const auto gathered = result.communicator.all_gather(world.rank());
+    result.ranks = rank_places(std::vector<int>(gathered.begin(), gathered.end()));
+    for (const auto rank : world.all_gather(result.ranks.at(0))) result.first_of.push_back(static_cast<int>(rank));
     result.count = static_cast<int>(world.sum(result.communicator.rank() == 0 ? 1 : 0));
     return result;
 }

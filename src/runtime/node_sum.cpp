@@ -19,7 +19,7 @@ struct node_sum::desk {
 
 node_sum::node_sum(const comm::communicator& world, const node& neighbours, doorbell& bell)
     : neighbours_(&neighbours), bell_(&bell), several_nodes_(neighbours.count > 1) {
-    if (neighbours.world_rank.size() > 1) {
+    if (neighbours.ranks.size() > 1) {
         memory_ = memory_file(neighbours.communicator, sizeof(desk));
         desk_ = reinterpret_cast<desk*>(memory_.base(0)); // zeroed memory is a desk at which nobody has come
     } else {
@@ -49,7 +49,7 @@ void node_sum::hand_out(pair totals) {
     desk_->handed.store(turn_, std::memory_order_release);
     const int own_place = neighbours_->communicator.rank();
     for (int place = 0; place < neighbours_->communicator.size(); ++place) {
-        if (place != own_place) bell_->ring_if_crowded(neighbours_->world_rank[static_cast<std::size_t>(place)]);
+        if (place != own_place) bell_->ring_if_crowded(neighbours_->ranks.at(place));
     }
 }
 
@@ -75,7 +75,7 @@ void node_sum::come() {
     if (!several_nodes_) {
         hand_out(collect());
     } else if (!between_nodes_) {
-        bell_->ring_if_crowded(neighbours_->world_rank.front());
+        bell_->ring_if_crowded(neighbours_->ranks.at(0));
     }
 }
 

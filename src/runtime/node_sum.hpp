@@ -3,7 +3,7 @@
 #include "doorbell.hpp"
 
 #include <craton/comm/communicator.hpp>
-#include <craton/comm/request.hpp>
+#include <craton/comm/pending_sum.hpp>
 #include <craton/runtime/memory_file.hpp>
 #include <craton/runtime/node.hpp>
 
@@ -34,10 +34,12 @@ class node_sum {
     [[nodiscard]] const pair& totals() const noexcept { return totals_; }
     /// True while what this rank waits for rings: not while it waits for MPI.
     [[nodiscard]] bool rings() const noexcept;
+    /// What this rank waits for between nodes, or null: for ranks that wait in one call of MPI.
+    [[nodiscard]] comm::pending_sum* crossing() noexcept { return crossing_ && !done_ ? &crossed_ : nullptr; }
 
   private:
     struct desk;
-    [[nodiscard]] std::uint64_t all_have_come() const noexcept { return turn_ * neighbours_->world_rank.size(); }
+    [[nodiscard]] std::uint64_t all_have_come() const noexcept { return turn_ * neighbours_->ranks.size(); }
     [[nodiscard]] pair collect();
     void hand_out(pair totals);
     void come();
@@ -55,7 +57,7 @@ class node_sum {
     bool crossing_ = false;
     bool of_numbers_ = true;
     pair sum_{}, totals_{};
-    comm::request crossed_;
+    comm::pending_sum crossed_;
 };
 
 } // namespace craton::runtime

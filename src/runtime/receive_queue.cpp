@@ -13,10 +13,10 @@ constexpr std::size_t bytes_at_once = std::size_t{16} << 20;
 
 void receive_queue::start_more() {
     while (arrivals_.size() < receives_at_once && (arrivals_.empty() || bytes_under_way_ < bytes_at_once)) {
-        auto message = ranks_->match(tag_);
+        auto message = mailbox_.match();
         if (message.source < 0) return;
         arrival next{message.source, message.bytes, pool_->take(message.bytes)};
-        auto request = ranks_->start_receive(message, next.buffer.first(next.bytes));
+        auto request = mailbox_.start_receive(message, next.buffer.first(next.bytes));
         if (request.test()) { // short ones are whole at once
             whole_.push_back(std::move(next));
             return;

@@ -4,6 +4,7 @@
 #include "doorbell.hpp"
 
 #include <craton/comm/communicator.hpp>
+#include <craton/comm/mailbox.hpp>
 #include <craton/comm/request_set.hpp>
 
 #include <atomic>
@@ -19,7 +20,7 @@ namespace craton::runtime {
 class receive_queue {
   public:
     receive_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell)
-        : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell) {}
+        : mailbox_(ranks, tag), pool_(&pool), bell_(&bell) {}
 
     struct arrival {
         int source = -1;
@@ -30,14 +31,15 @@ class receive_queue {
     [[nodiscard]] std::optional<arrival> take();
     /// True while a message is being received.
     [[nodiscard]] bool busy() const noexcept { return busy_.load(std::memory_order_relaxed); }
+    /// Where they come in: for ranks that wait in one call of MPI.
+    [[nodiscard]] comm::mailbox& messages() noexcept { return mailbox_; }
     /// For teardown: receives that have not completed keep their buffers to the end of the process. True when there were any.
     bool abandon();
 
   private:
     void start_more();
 
-    const comm::communicator* ranks_;
-    int tag_;
+    comm::mailbox mailbox_;
     buffer_pool* pool_;
     doorbell* bell_;
     comm::request_set requests_;

@@ -59,7 +59,13 @@ segment::segment(world& ranks, std::size_t bytes) : world_(&ranks) {
         failure = error.what();
     }
     comm::agree(ranks.communicator(), failure);
-    bytes_ = ranks.communicator().all_gather(static_cast<std::int64_t>(bytes));
+    const auto own_bytes = static_cast<std::int64_t>(bytes);
+    const auto& all = ranks.communicator();
+    if (all.minimum(own_bytes) == all.maximum(own_bytes)) {
+        bytes_ = {own_bytes};
+    } else {
+        bytes_ = all.all_gather(own_bytes);
+    }
     name_ = ranks.name_memory(local());
     ranks.barrier(); // a copy must not arrive before its memory has a name
 }

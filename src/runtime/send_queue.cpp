@@ -3,6 +3,7 @@
 #include <craton/comm/environment.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -49,31 +50,51 @@ void send_queue::start(int target, byte_buffer buffer, std::size_t bytes) { hand
 
 void send_queue::append(int target, std::span<const std::byte> record) {
     auto& box = outboxes_[static_cast<std::size_t>(target)];
-    const std::lock_guard lock(box.mutex);
+    const std::lock_guard lock(lock_of(target));
     if (box.used + record.size() > aggregate_bytes) start_locked(target, box);
-    if (box.used == 0) box.buffer = pool_->take(aggregate_bytes);
-    if (!box.listed) {
-        box.listed = true;
+    if (box.used + record.size() > box.buffer.capacity()) make_room(box, record.size());
+    if (box.listed == 0) {
+        box.listed = 1;
         const std::lock_guard waiting_lock(waiting_mutex_);
         waiting_.push_back(target);
         waiting_count_.fetch_add(1, std::memory_order_release);
         bell_->ring(ranks_->rank()); // a progress thread, to send it off
     }
     std::memcpy(box.buffer.data() + box.used, record.data(), record.size());
-    box.used += record.size();
+    box.used = (box.used + static_cast<std::uint32_t>(record.size())) & 0xFFFFFFU; // which it fits in, and the compiler sees it
+}
+
+// A target that was sent much is likely to be sent as much again. Of the many that a rank may send a little to, each takes what it
+// needs: all of them together stay within half the bound, or twice of what is in them.
+void send_queue::make_room(outbox& box, std::size_t record_bytes) {
+    const std::size_t needed = box.used + record_bytes;
+    std::size_t wanted = std::min(std::max(needed, 2 * std::size_t{box.used}), aggregate_bytes);
+    if (box.used == 0) {
+        const std::size_t last = std::min(std::size_t{1} << box.log2_of_last, aggregate_bytes);
+        const std::size_t waiting = waiting_capacity_.load(std::memory_order_relaxed);
+        if (last > needed && waiting + last <= limit() / 2) wanted = last;
+    }
+    byte_buffer larger = pool_->take(wanted);
+    waiting_capacity_.fetch_add(larger.capacity() - box.buffer.capacity(), std::memory_order_relaxed);
+    if (box.used > 0) std::memcpy(larger.data(), box.buffer.data(), box.used);
+    std::swap(box.buffer, larger);
+    if (larger.capacity() > 0) pool_->give_back(std::move(larger));
 }
 
 void send_queue::start_locked(int target, outbox& box) {
     if (box.used == 0) return;
-    byte_buffer buffer = std::move(box.buffer);
-    const std::size_t bytes = std::exchange(box.used, 0);
+    byte_buffer buffer = std::exchange(box.buffer, {});
+    waiting_capacity_.fetch_sub(buffer.capacity(), std::memory_order_relaxed);
+    const std::size_t bytes = box.used;
+    box.used = 0;
+    box.log2_of_last = static_cast<std::uint32_t>(std::bit_width(bytes - 1)) & 0x7FU;
     if (neighbours_->reaches(target) && neighbours_->put(target, buffer.first(bytes))) {
         pool_->give_back(std::move(buffer));
         release(bytes);
         bell_->ring(target);
         return;
     }
-    if (bytes <= aggregate_bytes / 2) { // it counts by what is in it, and must not hold much more until the target receives it
+    if (2 * bytes <= buffer.capacity()) { // it counts by what is in it, and must not hold much more until the target receives it
         byte_buffer fitting = pool_->take(bytes);
         std::memcpy(fitting.data(), buffer.data(), bytes);
         pool_->give_back(std::exchange(buffer, std::move(fitting)));
@@ -92,13 +113,13 @@ template <class Ready> void send_queue::flush_where(Ready ready) {
     std::vector<int> held;
     for (const int target : targets) {
         auto& box = outboxes_[static_cast<std::size_t>(target)];
-        const std::lock_guard lock(box.mutex);
+        const std::lock_guard lock(lock_of(target));
         if (box.used > 0 && !ready(box)) {
             held.push_back(target);
             continue;
         }
         start_locked(target, box);
-        box.listed = false;
+        box.listed = 0;
         waiting_count_.fetch_sub(1, std::memory_order_release);
     }
     if (held.empty()) return;
@@ -116,7 +137,7 @@ void send_queue::flush() {
 
 bool send_queue::flush(int target) {
     auto& box = outboxes_[static_cast<std::size_t>(target)];
-    const std::lock_guard lock(box.mutex);
+    const std::lock_guard lock(lock_of(target));
     if (box.used > 0 && box.under_way.load(std::memory_order_relaxed) >= flushed_at_once) return false;
     start_locked(target, box);
     return true;

@@ -7,6 +7,7 @@
 #include <craton/comm/communicator.hpp>
 #include <craton/comm/request_set.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,8 @@ class send_queue {
 
     /// Hands back the buffers of sends that have completed; returns how many did.
     int complete();
+    /// What MPI has to send, as far as complete() has seen it: for ranks that wait in one call of MPI.
+    [[nodiscard]] comm::request_set& under_way() noexcept { return requests_; }
     /// For teardown: gives what has not completed to the end of the process. True when MPI still has some of it.
     bool abandon();
 
@@ -57,13 +60,15 @@ class send_queue {
     [[nodiscard]] std::int64_t transfers() const noexcept { return transfers_.load(std::memory_order_relaxed); }
 
   private:
+    // There is one per rank, so it is small; all but under_way is guarded by lock_of(target).
     struct outbox {
-        std::mutex mutex;
         byte_buffer buffer;
-        std::size_t used = 0;
-        bool listed = false; // in waiting_
-        std::atomic<int> under_way{0};
+        std::uint32_t used : 24 = 0;
+        std::uint32_t log2_of_last : 7 = 0; // of the bytes that left last, rounded up
+        std::uint32_t listed : 1 = 0;       // in waiting_
+        std::atomic<std::int32_t> under_way{0};
     };
+    static_assert(sizeof(outbox) == 24);
     struct departure {
         byte_buffer buffer;
         std::size_t bytes = 0;
@@ -76,6 +81,8 @@ class send_queue {
     };
 
     void start_locked(int target, outbox& box);
+    void make_room(outbox& box, std::size_t record_bytes);
+    [[nodiscard]] std::mutex& lock_of(int target) noexcept { return locks_[static_cast<std::size_t>(target) % locks_.size()]; }
     void hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint);
     template <class Ready> void flush_where(Ready ready);
 
@@ -91,6 +98,8 @@ class send_queue {
     std::atomic<std::int64_t> transfers_{0};
 
     std::vector<outbox> outboxes_; // one per rank
+    std::array<std::mutex, 64> locks_;
+    std::atomic<std::size_t> waiting_capacity_{0}; // of the outboxes' buffers
     std::mutex waiting_mutex_;
     std::vector<int> waiting_; // ranks whose outbox may hold something
     std::atomic<int> waiting_count_{0};

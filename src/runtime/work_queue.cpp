@@ -159,7 +159,7 @@ std::optional<std::int64_t> work_queue::next() {
 int work_queue::richest_neighbour() const {
     int richest = -1;
     double most = 0.0;
-    for (const int rank : world_->node().world_rank) {
+    for (const int rank : world_->node().ranks.all()) {
         if (rank == world_->rank()) continue;
         const double cost = cost_of(left_at(rank).load(std::memory_order_acquire));
         if (cost > most) {

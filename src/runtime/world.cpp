@@ -12,6 +12,8 @@
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
+#include <craton/comm/of_this_thread.hpp>
+#include <craton/comm/work_time.hpp>
 
 #include <fmt/format.h>
 
@@ -21,7 +23,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace craton::runtime {
@@ -39,27 +40,17 @@ constexpr int polls_without_mpi = 32;
 // Small messages for neighbours that leave at once; more than these wait for company.
 constexpr int alone_between_polls = 4;
 
-// How a thread that waits spends the time between its looks. The answer is usually microseconds away, and who gives up the core at
-// once may have it back only after another's time slice; after that, others come first.
-constexpr int looks_before_yield = 16;
-// With more ranks than cores even the looks between two yields keep others from computing.
-constexpr std::chrono::microseconds awake_while_crowded{100};
-constexpr std::chrono::microseconds longest_sleep{1000};
-// Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
-constexpr std::chrono::microseconds longest_sleep_unrung{90};
-
 constexpr int polls_between_completions = 4;
-// How often the end of a quiesce() looks whether its sends have completed; once or twice is usual.
-constexpr int most_looks_at_the_end = 1000;
-
 // Of all worlds: a handler of one must not run those of another, nor wait for them.
-thread_local bool inside_handler = false;
+struct thread_state {
+    bool inside_handler = false;
+    bool making_progress = false; // holds some world's progress_
+};
+thread_state& here() noexcept { return comm::of_this_thread<thread_state>(); }
 
-// This thread holds some world's progress_.
-thread_local bool making_progress = false;
 struct progress_scope {
-    progress_scope() { making_progress = true; }
-    ~progress_scope() { making_progress = false; }
+    progress_scope() { here().making_progress = true; }
+    ~progress_scope() { here().making_progress = false; }
     progress_scope(const progress_scope&) = delete;
     progress_scope& operator=(const progress_scope&) = delete;
 };
@@ -134,7 +125,7 @@ handler_id world::register_handler(handler function) {
 }
 
 void world::unregister_handler(handler_id id) {
-    CRATON_ASSERT(!inside_handler); // it would wait for itself
+    CRATON_ASSERT(!here().inside_handler); // it would wait for itself
     const std::lock_guard progress(progress_);
     const std::lock_guard lock(handlers_mutex_);
     handlers_[id] = nullptr;
@@ -158,7 +149,7 @@ std::optional<outgoing_message> world::try_prepare(int target, handler_id id, st
     const std::size_t bytes = sizeof(message_header) + payload_bytes;
     static_cast<void>(base::narrow<int>(padded_record(bytes),
                                         "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
-    if (!sends_->reserve(padded_record(bytes), inside_handler)) return std::nullopt;
+    if (!sends_->reserve(padded_record(bytes), here().inside_handler)) return std::nullopt;
     return write_header(target, id, payload_bytes, token);
 }
 
@@ -198,7 +189,7 @@ void world::send(outgoing_message message) {
     } else {
         sends_->start(message.target_, std::move(message.buffer_), padded_record(message.bytes_));
         // MPI moves long messages only while it is looked after; and buffers that return early are still in the cache.
-        if (inside_handler || making_progress) return;
+        if (here().inside_handler || here().making_progress) return;
         if (const std::unique_lock progress(progress_, std::try_to_lock); progress.owns_lock()) sends_->complete();
     }
 }
@@ -206,23 +197,32 @@ void world::send(outgoing_message message) {
 void world::flush() { sends_->flush(); }
 
 void world::flush(int target) {
-    if (sends_->flush(target) || inside_handler || making_progress) return;
+    if (sends_->flush(target) || here().inside_handler || here().making_progress) return;
     // Many are under way, or have arrived and nobody has looked since.
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (progress.owns_lock() && sends_->complete() > 0) sends_->flush(target);
 }
 
 std::vector<std::byte> world::call(int target, handler_id id, std::span<const std::byte> payload) {
-    CRATON_ASSERT(!inside_handler);
+    return finish_call(start_call(target, id, payload));
+}
+
+std::uint64_t world::start_call(int target, handler_id id, std::span<const std::byte> payload) {
+    CRATON_ASSERT(!here().inside_handler);
     const std::uint64_t token = next_token_.fetch_add(1, std::memory_order_relaxed);
     auto message = prepare(target, id, payload.size(), token);
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
     flush(target);
+    return token;
+}
+
+std::vector<std::byte> world::finish_call(std::uint64_t number) {
+    CRATON_ASSERT(!here().inside_handler);
     std::vector<std::byte> answer;
     wait_until([&] {
         const std::lock_guard lock(replies_mutex_);
-        const auto found = replies_.find(token);
+        const auto found = replies_.find(number);
         if (found == replies_.end()) return false;
         answer = std::move(found->second);
         replies_.erase(found);
@@ -270,13 +270,14 @@ bool world::run_handler(int source, std::span<const std::byte> record) {
     std::memcpy(&header, record.data(), sizeof(header));
     handler* const function = find_handler(source, header.handler);
     if (function == nullptr) return false;
-    inside_handler = true;
+    here().inside_handler = true;
+    comm::spend(comm::work::message, 1);
     try {
         (*function)({source, header.token, record.subspan(sizeof(header), header.payload_bytes)});
     } catch (const std::exception& error) {
         abort(fmt::format("handler {} failed on a message from rank {}: {}", header.handler, source, error.what()), exit_bug);
     }
-    inside_handler = false;
+    here().inside_handler = false;
     messages_executed_.fetch_add(1, std::memory_order_release);
     return true;
 }
@@ -341,7 +342,7 @@ int world::run_inbox() {
 int world::poll() { return try_poll(false).value_or(0); }
 
 std::optional<int> world::try_poll(bool thorough) {
-    if (inside_handler) return std::nullopt; // this thread already makes progress
+    if (here().inside_handler) return std::nullopt; // this thread already makes progress
     sends_->flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return std::nullopt;
@@ -372,51 +373,10 @@ std::optional<int> world::try_poll(bool thorough) {
     return executed;
 }
 
-bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on) {
-    doorbell::nap nap(*bell_);
-    // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep
-    // ends.
-    const bool nothing_came = try_poll(true) == 0;
-    // After the nap was announced: who changes that and then rings either is seen here or wakes the sleep.
-    if (!nothing_came || (go_on && !go_on())) return true;
-    return nap.sleep(bell_->reaches_all() ? at_most : std::min(at_most, longest_sleep_unrung));
-}
-
-void world::wake_sleepers() noexcept { bell_->ring(rank()); }
-
 bool world::busy() const noexcept {
     return sends_->bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || inbox_->expects_other_way() ||
            any_own_.load(std::memory_order_relaxed) || copies_->busy();
 }
-
-void world::wait_for(condition done, condition rings) {
-    using clock = std::chrono::steady_clock;
-    int idle_looks = 0;
-    clock::time_point idle_since;
-    // Once it has held it is not asked again: it may take what it waited for.
-    for (bool over = done(); !over; over = over || done()) {
-        if (poll() > 0) {
-            idle_looks = 0;
-            continue;
-        }
-        if (idle_looks < looks_before_yield) {
-            if (++idle_looks == looks_before_yield) idle_since = clock::now();
-            continue;
-        }
-        if (bell_->crowded() && rings() && !busy() && clock::now() - idle_since >= awake_while_crowded) {
-            bool asked = false;
-            wait_for_arrivals(longest_sleep, [&] {
-                asked = true;
-                over = done();
-                return !over && rings() && !busy(); // the last poll may have begun what MPI must be looked after for
-            });
-            if (asked) continue; // else another thread has progress_, and may need this core
-        }
-        std::this_thread::yield();
-    }
-}
-
-void world::wake(int rank) noexcept { bell_->ring_if_crowded(rank); }
 
 void world::wait_for_sum() {
     const auto done = [this] { return sums_->test(); };
@@ -440,7 +400,7 @@ void world::quiesce() {
     }
     // All have been executed, so all have been received: what is left is to hear of it. No handler runs meanwhile.
     const std::lock_guard progress(progress_);
-    for (int looks = 0; looks < most_looks_at_the_end && sends_->bytes_in_flight() > 0; ++looks) sends_->complete();
+    hear_of_sends();
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

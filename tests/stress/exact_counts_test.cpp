@@ -128,7 +128,7 @@ TEST_P(exact_counts_test, every_update_is_in_once) {
 TEST_P(exact_counts_test, every_ticket_is_given_once_and_every_locked_increment_counts) {
     runtime::counter tickets(world(), world().size() - 1);
     const runtime::segment memory(world(), 2 * sizeof(runtime::stripe_lock));
-    const int owner = world().node().world_rank.front(); // one lock per node, shared by its ranks
+    const int owner = world().node().ranks.at(0); // one lock per node, shared by its ranks
     auto& lock = *runtime::global_ptr<runtime::stripe_lock>{&memory, owner, 0}.local();
     auto& guarded = *runtime::global_ptr<std::int64_t>{&memory, owner, sizeof(runtime::stripe_lock)}.local();
     constexpr int each = 200;

@@ -104,7 +104,7 @@ template <class T> class convergent_matrix {
 
     /// One element from wherever it lives. Not collective; blocking; the owner must poll if it is on another node.
     [[nodiscard]] T read(std::int64_t row, std::int64_t col) const;
-    /// The elements (rows[a], cols[b]), row major. As read().
+    /// The elements (rows[a], cols[b]), row major. As read(). Their owners are asked side by side.
     [[nodiscard]] std::vector<T> read_slice(std::span<const std::int64_t> rows, std::span<const std::int64_t> cols) const;
     /// The elements of the rectangle that begins at (row, col), row major. As read().
     [[nodiscard]] std::vector<T> read_block(std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const;
@@ -141,8 +141,9 @@ template <class T> class convergent_matrix {
     void apply_message(const runtime::incoming_message& message);
     void apply_piece(runtime::payload_reader& in);
     void answer_read(const runtime::incoming_message& message) const;
-    [[nodiscard]] std::vector<T> ask(int owner, std::span<const std::int32_t> local_rows,
-                                     std::span<const std::int32_t> local_cols) const;
+    // Starts a call for a block of an owner's elements, column major; its number.
+    [[nodiscard]] std::uint64_t ask(int owner, std::span<const std::int32_t> local_rows,
+                                    std::span<const std::int32_t> local_cols) const;
     void check_indices(std::span<const std::int64_t> indices, std::int64_t extent, const char* call, const char* name) const;
     void require_square(const char* call) const;
     [[nodiscard]] std::int64_t stripe_number(std::int64_t j_local) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/comm/pending_sum.hpp>
 #include <craton/comm/request.hpp>
 
 #include <mpi.h>
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace craton::comm {
-
-/// A message that has arrived and that nobody else can receive any more: hand it to start_receive.
-struct matched_message {
-    int source = -1; ///< -1: nothing was there
-    std::size_t bytes = 0;
-    MPI_Message handle = MPI_MESSAGE_NULL;
-};
 
 /// An owned MPI communicator: a duplicate of the caller's, so that Craton's messages never meet the host program's.
 /// All members are blocking and collective unless they say otherwise.
@@ -93,19 +87,13 @@ class communicator {
     [[nodiscard]] sorted_integers exchange(std::span<const std::int64_t> values, std::span<const std::int64_t> counts) const;
 
     /// Starts a sum over the ranks; `in` and `out` must live until the request completes. Collective, does not block.
-    [[nodiscard]] request start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const;
+    [[nodiscard]] pending_sum start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const;
     /// Starts a barrier. Collective, does not block.
-    [[nodiscard]] request start_barrier() const;
+    [[nodiscard]] pending_sum start_barrier() const;
 
     /// Starts a send that completes only when the receiver has taken the message: what is in flight is what the receiver has not
     /// begun to receive, so a bound on it is a bound on memory everywhere. Not collective, does not block, any thread.
     [[nodiscard]] request start_send(std::span<const std::byte> bytes, int target, int tag) const;
-
-    /// Looks for a message with this tag. Not collective, does not block, any thread; makes MPI's progress when nothing is there.
-    [[nodiscard]] matched_message match(int tag) const;
-    /// Starts to receive it; `buffer` holds its bytes and must live until the request completes. Not collective, does not block: a
-    /// long message may wait for its sender to look after it. Any thread.
-    [[nodiscard]] request start_receive(matched_message& message, std::span<std::byte> buffer) const;
 
   private:
     explicit communicator(MPI_Comm owned);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/comm/communicator.hpp>
+#include <craton/runtime/rank_places.hpp>
 
 #include <vector>
 
@@ -9,12 +10,11 @@ namespace craton::runtime {
 /// The ranks that share memory with this one.
 struct node {
     comm::communicator communicator; ///< over the ranks of the node, in world order
-    std::vector<int> world_rank;     ///< world rank of each node rank
-    std::vector<int> index_of;       ///< node rank of each world rank, -1 when it lives elsewhere
+    rank_places ranks;               ///< world ranks of the node; the place of each is its rank within the node
     std::vector<int> first_of;       ///< for each world rank the first world rank of its node: equal for ranks that share memory
     int count = 1;                   ///< nodes in the world
 
-    [[nodiscard]] bool contains(int rank) const { return index_of[static_cast<std::size_t>(rank)] >= 0; }
+    [[nodiscard]] bool contains(int rank) const { return ranks.contains(rank); }
 };
 
 /// Finds the node of this rank. Collective. ranks_per_node = k > 0 splits each machine into virtual nodes of k consecutive ranks.

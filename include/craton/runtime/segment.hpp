@@ -24,7 +24,7 @@ class segment {
 
     /// Start of the memory of `rank`, page aligned; null when it is on another node.
     [[nodiscard]] std::byte* base(int rank) const {
-        const int index = world_->node().index_of[static_cast<std::size_t>(rank)];
+        const int index = world_->node().ranks.of(rank);
         return index < 0 ? nullptr : memory_.base(index);
     }
     [[nodiscard]] std::byte* local() const { return base(world_->rank()); }
@@ -32,14 +32,16 @@ class segment {
     void join_pages() const noexcept { memory_.join_pages(world_->node().communicator.rank()); }
     [[nodiscard]] world& ranks() const { return *world_; }
     /// What each rank asked for.
-    [[nodiscard]] std::size_t bytes(int rank) const { return static_cast<std::size_t>(bytes_[static_cast<std::size_t>(rank)]); }
+    [[nodiscard]] std::size_t bytes(int rank) const {
+        return static_cast<std::size_t>(bytes_.size() == 1 ? bytes_.front() : bytes_[static_cast<std::size_t>(rank)]);
+    }
     /// The same on every rank (world::name_memory).
     [[nodiscard]] std::uint32_t name() const noexcept { return name_; }
 
   private:
     world* world_; // null when moved from
     memory_file memory_;
-    std::vector<std::int64_t> bytes_;
+    std::vector<std::int64_t> bytes_; // of each rank, or one number where they are equal
     std::uint32_t name_ = 0;
     void forget() noexcept;
 };

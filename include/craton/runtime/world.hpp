@@ -56,8 +56,8 @@ struct world_statistics {
 /// single message larger than that and for what handlers send. Besides:
 /// - a ring of 1 MiB for messages from ranks of the node;
 /// - buffers are up to a quarter larger than the message in them;
-/// - 64 KiB per target that small messages wait for, and the unused half at most of the 64 KiB that two transfers of them take on
-/// their way;
+/// - small messages that wait for company: their buffers take at most twice what is in them and half the bound;
+/// - 28 bytes per rank of the world;
 /// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1
 /// MiB or so from
 ///   craton's arrays, whatever a caller of prepare() makes it otherwise);
@@ -109,6 +109,9 @@ class world {
 
     /// Sends a request and waits (polling) for the reply's payload. Not inside a handler.
     [[nodiscard]] std::vector<std::byte> call(int target, handler_id id, std::span<const std::byte> payload);
+    /// A call in two parts, so that several can be under way: the number of a call that was started, and its reply's payload, once.
+    [[nodiscard]] std::uint64_t start_call(int target, handler_id id, std::span<const std::byte> payload);
+    [[nodiscard]] std::vector<std::byte> finish_call(std::uint64_t number);
     /// Answers a call from inside its handler. Never waits for room: replies are bounded by the calls that ask for them.
     void reply(const incoming_message& request, std::span<const std::byte> payload);
 
@@ -191,6 +194,8 @@ class world {
     }
     /// While `rings` does not hold, nobody wakes this thread.
     void wait_for(condition done, condition rings);
+    /// At the end of a quiesce(), when all has been executed: sends that have completed give their buffers back.
+    void hear_of_sends();
     void wait_for_sum();
 
     comm::communicator comm_;

@@ -168,7 +168,7 @@ struct solver::state {
             }
         }
         return choose_passage(fields.shape, fields.anelastic(), neighbours,
-                              base::last_level_cache_share(std::ssize(ranks.node().world_rank), team.size()), team.size(),
+                              base::last_level_cache_share(std::ssize(ranks.node().ranks.all()), team.size()), team.size(),
                               most_steps);
     }
 

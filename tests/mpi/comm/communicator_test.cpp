@@ -1,6 +1,7 @@
 #include "../../expect_user_error.hpp"
 
 #include <craton/comm/communicator.hpp>
+#include <craton/comm/mailbox.hpp>
 #include <craton/comm/request_set.hpp>
 
 #include <gtest/gtest.h>
@@ -117,6 +118,7 @@ TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
     const auto world = communicator::world();
     const int target = (world.rank() + 1) % world.size();
     constexpr int tag = 9;
+    craton::comm::mailbox mailbox(world, tag);
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{3000000}}) {
         const std::vector<std::byte> sent(size, std::byte{static_cast<unsigned char>(world.rank() + 1)});
         auto request = world.start_send(sent, target, tag);
@@ -124,11 +126,11 @@ TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
         for (int i = 0; i < 100; ++i) EXPECT_FALSE(request.test()); // nobody has received yet, not even a short one
         world.barrier();
         craton::comm::matched_message message;
-        while (message.source < 0) message = world.match(tag);
+        while (message.source < 0) message = mailbox.match();
         EXPECT_EQ(message.source, (world.rank() + world.size() - 1) % world.size());
         ASSERT_EQ(message.bytes, size);
         std::vector<std::byte> buffer(size);
-        auto receive = world.start_receive(message, buffer);
+        auto receive = mailbox.start_receive(message, buffer);
         while (!receive.test()) static_cast<void>(request.test()); // a long message needs its sender
         for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(buffer[i], std::byte{static_cast<unsigned char>(message.source + 1)});
         while (!request.test()) {
@@ -148,9 +150,10 @@ TEST(request_set, finds_what_has_completed_among_many) {
     // In the opposite order; a send completes only when it has been received, so the set empties one by one.
     std::vector<std::byte> buffer(100);
     for (int tag = messages - 1; tag >= 0; --tag) {
+        craton::comm::mailbox mailbox(world, tag);
         craton::comm::matched_message message;
-        while (message.source < 0) message = world.match(tag);
-        auto receive = world.start_receive(message, buffer);
+        while (message.source < 0) message = mailbox.match();
+        auto receive = mailbox.start_receive(message, buffer);
         while (!receive.test()) {
         }
         EXPECT_EQ(buffer.front(), std::byte{static_cast<unsigned char>(tag)});

@@ -89,7 +89,7 @@ TEST_P(segment_test, refuses_on_every_rank_what_the_machine_cannot_give_to_one) 
 
 TEST_P(segment_test, stripe_lock_excludes_threads_and_processes) {
     const segment memory(world(), 128);
-    const int owner = world().node().world_rank.front();
+    const int owner = world().node().ranks.at(0);
     auto* lock = global_ptr<runtime::stripe_lock>{&memory, owner, 0}.local();
     auto* value = global_ptr<std::int64_t>{&memory, owner, 64}.local();
     world().barrier();

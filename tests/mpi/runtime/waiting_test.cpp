@@ -78,7 +78,7 @@ TEST_P(waiting_test, what_was_written_before_a_barrier_is_seen_behind_it) {
     for (std::int64_t round = 1; round <= 50; ++round) {
         std::fill_n(mine, count, round * 100 + world().rank());
         world().barrier();
-        for (const int rank : world().node().world_rank) {
+        for (const int rank : world().node().ranks.all()) {
             const auto* const theirs = reinterpret_cast<const std::int64_t*>(memory.base(rank));
             ASSERT_EQ(std::count(theirs, theirs + count, round * 100 + rank), static_cast<std::ptrdiff_t>(count));
         }
@@ -148,7 +148,7 @@ TEST_P(waiting_test, a_neighbour_wakes_who_waits_for_its_memory) {
     runtime::segment memory(world(), sizeof(std::atomic<int>));
     const auto flag_of = [&](int rank) { return reinterpret_cast<std::atomic<int>*>(memory.base(rank)); };
     const auto& node = world().node();
-    const int next = node.world_rank[static_cast<std::size_t>((node.communicator.rank() + 1) % node.communicator.size())];
+    const int next = node.ranks.at((node.communicator.rank() + 1) % node.communicator.size());
     for (int round = 1; round <= 100; ++round) {
         if ((round + world().rank()) % 20 == 0) std::this_thread::sleep_for(3ms); // who waits for it sleeps by then
         flag_of(next)->store(round);

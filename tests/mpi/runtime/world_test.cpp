@@ -43,7 +43,7 @@ template <class T> T received(const incoming_message& message) {
 TEST_P(world_test, knows_its_node) {
     const auto& node = world().node();
     EXPECT_TRUE(world().shares_memory_with(world().rank()));
-    EXPECT_EQ(static_cast<int>(node.world_rank.size()), node.communicator.size());
+    EXPECT_EQ(static_cast<int>(node.ranks.size()), node.communicator.size());
     if (GetParam() == 1) {
         EXPECT_EQ(node.count, world().size());
     }

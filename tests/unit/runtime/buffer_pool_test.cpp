@@ -16,7 +16,7 @@ TEST(buffer_pool, capacities_fit_and_waste_at_most_a_quarter) {
         EXPECT_GE(capacity, bytes);
         EXPECT_EQ(capacity, buffer_pool::capacity_for(capacity));
         EXPECT_EQ(capacity % 16, 0U);
-        if (bytes > 512) {
+        if (bytes > 128) {
             EXPECT_LE(capacity - bytes, bytes / 4);
         }
     }

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace craton::runtime {
+
+/// Some ranks of a world, and the place of each among them. Its memory is that of these ranks, not of the world: of 100,000 ranks
+/// a table at each would be 400 kB. Ranks at equal distances, as those of a machine nearly always are, are found without a search.
+class rank_places {
+  public:
+    rank_places() = default;
+    /// Takes ranks in ascending order.
+    explicit rank_places(std::vector<int> ascending) : ranks_(std::move(ascending)) {
+        if (ranks_.size() > 1) distance_ = ranks_[1] - ranks_[0];
+        for (std::size_t i = 1; i < ranks_.size(); ++i) even_ = even_ && ranks_[i] - ranks_[i - 1] == distance_;
+    }
+
+    /// -1 for a rank that is none of them.
+    [[nodiscard]] int of(int rank) const noexcept {
+        if (ranks_.empty() || rank < ranks_.front() || rank > ranks_.back()) return -1;
+        const int beyond = rank - ranks_.front();
+        if (even_ && distance_ == 1) return beyond;
+        if (even_) return beyond % distance_ == 0 ? beyond / distance_ : -1;
+        const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
+        return *found == rank ? static_cast<int>(found - ranks_.begin()) : -1;
+    }
+    [[nodiscard]] bool contains(int rank) const noexcept { return of(rank) >= 0; }
+    [[nodiscard]] int at(int place) const noexcept { return ranks_[static_cast<std::size_t>(place)]; }
+    [[nodiscard]] const std::vector<int>& all() const noexcept { return ranks_; }
+    [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
+
+  private:
+    std::vector<int> ranks_;
+    int distance_ = 1;
+    bool even_ = true;
+};
+
+} // namespace craton::runtime

@@ -1,0 +1,224 @@
+// Tables I and II of French et al. (2015) on simulated ranks: each gets updates at the pace of the paper's team of threads and adds
+// them to one convergent matrix. Storage, updates and bandwidths are folded alike (docs/simulation.md).
+//
+//   smpirun -np <2 P> ... assembly side=24576 update=2400 updates=4 pace_s=8.988 ...      P ranks and their clocks
+
+#include "options.hpp"
+
+#include "assembly/workload.hpp"
+
+#include <craton/array/convergent_matrix.hpp>
+#include <craton/array/update_times.hpp>
+#include <craton/base/error.hpp>
+#include <craton/base/matrix_view.hpp>
+#include <craton/base/timer.hpp>
+#include <craton/comm/environment.hpp>
+#include <craton/comm/wait_for_any.hpp>
+#include <craton/comm/work_time.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace {
+
+using namespace craton;
+using simulated::options;
+
+constexpr std::int64_t distinct_updates = 16; // of all ranks, which lie in one process and read the same
+
+/// A weight of each element that tells where it is: the product of small weights of its row and column. Sums stay exact.
+std::int64_t weight(std::int64_t index) { return 1 + index * 2654435761 % 4294967296 % 7; }
+
+/// All updates that there are, and what each adds to the weighted sum of the matrix.
+class shared_updates {
+  public:
+    explicit shared_updates(const bench::workload_shape& shape) {
+        for (std::int64_t number = 0; number < shape.updates; ++number) {
+            all_.push_back(bench::make_update(shape, number));
+            sums_.push_back(weighted_sum(all_.back()));
+        }
+    }
+    [[nodiscard]] const bench::symmetric_update& operator[](std::int64_t number) const {
+        return all_[static_cast<std::size_t>(number) % all_.size()];
+    }
+    [[nodiscard]] std::int64_t sum(std::int64_t number) const { return sums_[static_cast<std::size_t>(number) % sums_.size()]; }
+
+  private:
+    static std::int64_t weighted_sum(const bench::symmetric_update& update) {
+        const auto n = std::ssize(update.indices);
+        std::int64_t sum = 0;
+        for (std::int64_t b = 0; b < n; ++b) {
+            std::int64_t column = 0;
+            for (std::int64_t a = 0; a <= b; ++a) {
+                column += weight(update.indices[static_cast<std::size_t>(a)]) *
+                          static_cast<std::int64_t>(update.block[static_cast<std::size_t>(a + b * n)]);
+            }
+            sum += column * weight(update.indices[static_cast<std::size_t>(b)]);
+        }
+        return sum;
+    }
+    std::vector<bench::symmetric_update> all_;
+    std::vector<std::int64_t> sums_;
+};
+
+const shared_updates& updates_of(const bench::workload_shape& shape) {
+    static const shared_updates all(shape); // made by the first rank that comes; making them takes no simulated time
+    return all;
+}
+
+void add(array::convergent_matrix<float>& matrix, const bench::symmetric_update& update) {
+    const auto n = std::ssize(update.indices);
+    matrix.update_symmetric(base::column_major(update.block.data(), n, n, n), update.indices);
+}
+
+std::int64_t weighted_sum_here(const array::convergent_matrix<float>& matrix) {
+    const auto& layout = matrix.layout();
+    const int me = matrix.ranks().rank();
+    const std::int64_t lld = layout.leading_dimension(me);
+    std::vector<std::int64_t> row_weight;
+    for (std::int64_t i = 0; i < layout.local_rows(me); ++i)
+        row_weight.push_back(weight(layout.rows.global(layout.process_row(me), i)));
+    std::int64_t sum = 0;
+    for (std::int64_t j = 0; j < layout.local_cols(me); ++j) {
+        const float* const column = matrix.local().data() + j * lld;
+        std::int64_t of_column = 0;
+        for (std::size_t i = 0; i < row_weight.size(); ++i) of_column += row_weight[i] * static_cast<std::int64_t>(column[i]);
+        sum += of_column * weight(layout.cols.global(layout.process_col(me), j));
+    }
+    return sum;
+}
+
+// Updates come from the team of threads at their pace, whatever this rank does meanwhile: it serves the others, and hands them on.
+double assemble(array::convergent_matrix<float>& matrix, const shared_updates& updates, int clock_rank, const options& given) {
+    auto& world = matrix.ranks();
+    comm::alarm_clock team(clock_rank);
+    std::mt19937_64 random(static_cast<std::uint64_t>(world.rank()) + 1);
+    std::uniform_real_distribution<double> unevenness(-given.real("uneven"), given.real("uneven"));
+    const auto next_pace = [&] { return given.real("pace_s") * (1.0 + unevenness(random)); };
+    const std::int64_t count = given.integer("updates");
+    double in_update = 0.0;
+    team.set(next_pace());
+    for (std::int64_t k = 0; k < count; ++k) {
+        world.wait_until([&] { return team.rang(); });
+        if (k + 1 < count) team.set(next_pace());
+        const double begin = MPI_Wtime();
+        add(matrix, updates[world.rank() * count + k]);
+        in_update += MPI_Wtime() - begin;
+    }
+    matrix.commit();
+    return in_update;
+}
+
+void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
+    const bench::workload_shape shape{given.integer("side"), given.integer("update"), bench::unknown_order::lateral_fastest,
+                                      distinct_updates};
+    runtime::world world(comm::communicator::duplicate(ranks),
+                         {.ranks_per_node = 1, .max_bytes_in_flight = static_cast<std::size_t>(given.real("bytes_in_flight"))});
+    array::convergent_matrix<float> matrix(world, shape.matrix_side, shape.matrix_side);
+    const auto& updates = updates_of(shape);
+    world.barrier();
+    const double begin = MPI_Wtime();
+    const double in_update = assemble(matrix, updates, clock_rank, given);
+    const double seconds = MPI_Wtime() - begin;
+
+    const std::int64_t count = given.integer("updates");
+    std::int64_t expected = 0;
+    for (std::int64_t k = 0; k < count; ++k) expected += updates.sum(world.rank() * count + k);
+    const auto& all = world.communicator();
+    const bool right = all.sum(weighted_sum_here(matrix)) == all.sum(expected);
+    const auto statistics = world.statistics();
+    const auto messages = all.sum(statistics.messages_sent), bytes = all.sum(statistics.bytes_sent);
+    const auto peak = all.maximum(statistics.peak_bytes_in_flight);
+    const double mean_in_update = 1e-9 * static_cast<double>(all.sum(static_cast<std::int64_t>(1e9 * in_update))) / world.size();
+    const double slowest = all.maximum(seconds);
+    if (world.rank() == 0) {
+        fmt::print("{{\"ranks\": {}, \"updates_per_rank\": {}, \"seconds\": {:.6f}, \"update_seconds\": {:.6f}, \"messages\": {}, "
+                   "\"bytes\": {}, \"peak_bytes_in_flight\": {}, \"sums_right\": {}}}\n",
+                   world.size(), count, slowest, mean_in_update, messages, bytes, peak, right);
+        std::fflush(stdout);
+    }
+    world.barrier();
+}
+
+// What the work takes on this machine, by the processor's clock: one rank adds in place, or two of which one sends to the other.
+void measure(MPI_Comm ranks, const options& given) {
+    const bench::workload_shape shape{given.integer("side"), given.integer("update"), bench::unknown_order::lateral_fastest,
+                                      distinct_updates};
+    runtime::world world(comm::communicator::duplicate(ranks), {.ranks_per_node = 1});
+    array::convergent_matrix<float> matrix(world, shape.matrix_side, shape.matrix_side);
+    const auto& updates = updates_of(shape);
+    for (std::int64_t k = 0; k < distinct_updates; ++k) add(matrix, updates[k]); // touches the pages
+    matrix.commit();
+    if (world.rank() == 0) {
+        array::take_update_times(true);
+        for (std::int64_t k = 0; k < distinct_updates; ++k) add(matrix, updates[k]);
+        const auto parts = array::taken_update_times();
+        array::take_update_times(false);
+        const auto n = static_cast<double>(shape.update_side), count = static_cast<double>(distinct_updates);
+        fmt::print("{{\"ranks\": {}, \"bin_s_per_index\": {:.6e}, \"copy_s_per_byte\": {:.6e}}}\n", world.size(),
+                   parts.binning_s / (count * n), parts.copying_s / (count * n * (n + 1) / 2 * sizeof(float)));
+        std::fflush(stdout);
+    }
+    matrix.commit();
+}
+
+void set_costs(const options& given) {
+    const double fold = given.real("fold"); // of a side: what is two-dimensional is folded by its square
+    comm::set_time_of(comm::work::message, given.real("message_s"));
+    comm::set_time_of(comm::work::bin, given.real("bin_s") * fold);
+    comm::set_time_of(comm::work::pack, given.real("pack_s") * fold * fold);
+    comm::set_time_of(comm::work::merge, given.real("merge_s") * fold * fold);
+}
+
+void run(int argc, char** argv) {
+    const options given(argc, argv,
+                        {{"side", 24576},
+                         {"update", 2400},
+                         {"updates", 4},
+                         {"pace_s", 1.0},
+                         {"uneven", 0.01},
+                         {"fold", 1.0},
+                         {"message_s", 0.0},
+                         {"bin_s", 0.0},
+                         {"pack_s", 0.0},
+                         {"merge_s", 0.0},
+                         {"bytes_in_flight", 1 << 26},
+                         {"measure", 0}});
+    const comm::environment mpi;
+    int rank = 0, size = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (given.integer("measure") != 0) return measure(MPI_COMM_WORLD, given);
+    const int ranks = size / 2;
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : 1, rank, &half);
+    if (rank < ranks) {
+        set_costs(given);
+        run_rank(half, rank + ranks, given);
+    } else {
+        comm::alarm_clock::keep_time(rank - ranks);
+    }
+    MPI_Comm_free(&half);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        run(argc, argv);
+    } catch (const craton::user_error& error) {
+        std::fprintf(stderr, "craton: error: %s\n", error.what());
+        return craton::exit_user_error;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "craton: bug: %s\n", error.what());
+        return craton::exit_bug;
+    }
+    return 0;
+}
