@@ -8,10 +8,8 @@
 #include "assembly/workload.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
-#include <craton/array/update_times.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/matrix_view.hpp>
-#include <craton/base/timer.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/comm/wait_for_any.hpp>
 #include <craton/comm/work_time.hpp>
@@ -22,7 +20,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <random>
 #include <vector>
 
@@ -147,28 +144,6 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     world.barrier();
 }
 
-// What the work takes on this machine, by the processor's clock: one rank adds in place, or two of which one sends to the other.
-void measure(MPI_Comm ranks, const options& given) {
-    const bench::workload_shape shape{given.integer("side"), given.integer("update"), bench::unknown_order::lateral_fastest,
-                                      distinct_updates};
-    runtime::world world(comm::communicator::duplicate(ranks), {.ranks_per_node = 1});
-    array::convergent_matrix<float> matrix(world, shape.matrix_side, shape.matrix_side);
-    const auto& updates = updates_of(shape);
-    for (std::int64_t k = 0; k < distinct_updates; ++k) add(matrix, updates[k]); // touches the pages
-    matrix.commit();
-    if (world.rank() == 0) {
-        array::take_update_times(true);
-        for (std::int64_t k = 0; k < distinct_updates; ++k) add(matrix, updates[k]);
-        const auto parts = array::taken_update_times();
-        array::take_update_times(false);
-        const auto n = static_cast<double>(shape.update_side), count = static_cast<double>(distinct_updates);
-        fmt::print("{{\"ranks\": {}, \"bin_s_per_index\": {:.6e}, \"copy_s_per_byte\": {:.6e}}}\n", world.size(),
-                   parts.binning_s / (count * n), parts.copying_s / (count * n * (n + 1) / 2 * sizeof(float)));
-        std::fflush(stdout);
-    }
-    matrix.commit();
-}
-
 void set_costs(const options& given) {
     const double fold = given.real("fold"); // of a side: what is two-dimensional is folded by its square
     comm::set_time_of(comm::work::message, given.real("message_s"));
@@ -189,13 +164,11 @@ void run(int argc, char** argv) {
                          {"bin_s", 0.0},
                          {"pack_s", 0.0},
                          {"merge_s", 0.0},
-                         {"bytes_in_flight", 1 << 26},
-                         {"measure", 0}});
+                         {"bytes_in_flight", 1 << 26}});
     const comm::environment mpi;
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (given.integer("measure") != 0) return measure(MPI_COMM_WORLD, given);
     const int ranks = size / 2;
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : 1, rank, &half);
