@@ -3,7 +3,6 @@
 #include <craton/comm/environment.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -61,19 +60,15 @@ void send_queue::append(int target, std::span<const std::byte> record) {
         bell_->ring(ranks_->rank()); // a progress thread, to send it off
     }
     std::memcpy(box.buffer.data() + box.used, record.data(), record.size());
-    box.used = (box.used + static_cast<std::uint32_t>(record.size())) & 0xFFFFFFU; // which it fits in, and the compiler sees it
+    box.used = (box.used + static_cast<std::uint32_t>(record.size())) & 0x7FFFFFFFU; // which it fits in, and the compiler sees it
 }
 
-// A target that was sent much is likely to be sent as much again. Of the many that a rank may send a little to, each takes what it
-// needs: all of them together stay within half the bound, or twice of what is in them.
+// A whole aggregate's room, of which the pool has plenty, while all that wait take less than half the bound. Of the many targets
+// that a rank may send a little to, each beyond that takes what it needs, or twice as much as it had.
 void send_queue::make_room(outbox& box, std::size_t record_bytes) {
     const std::size_t needed = box.used + record_bytes;
-    std::size_t wanted = std::min(std::max(needed, 2 * std::size_t{box.used}), aggregate_bytes);
-    if (box.used == 0) {
-        const std::size_t last = std::min(std::size_t{1} << box.log2_of_last, aggregate_bytes);
-        const std::size_t waiting = waiting_capacity_.load(std::memory_order_relaxed);
-        if (last > needed && waiting + last <= limit() / 2) wanted = last;
-    }
+    const bool plenty = waiting_capacity_.load(std::memory_order_relaxed) + aggregate_bytes <= limit() / 2;
+    const std::size_t wanted = plenty ? aggregate_bytes : std::min(std::max(needed, 2 * std::size_t{box.used}), aggregate_bytes);
     byte_buffer larger = pool_->take(wanted);
     waiting_capacity_.fetch_add(larger.capacity() - box.buffer.capacity(), std::memory_order_relaxed);
     if (box.used > 0) std::memcpy(larger.data(), box.buffer.data(), box.used);
@@ -87,7 +82,6 @@ void send_queue::start_locked(int target, outbox& box) {
     waiting_capacity_.fetch_sub(buffer.capacity(), std::memory_order_relaxed);
     const std::size_t bytes = box.used;
     box.used = 0;
-    box.log2_of_last = static_cast<std::uint32_t>(std::bit_width(bytes - 1)) & 0x7FU;
     if (neighbours_->reaches(target) && neighbours_->put(target, buffer.first(bytes))) {
         pool_->give_back(std::move(buffer));
         release(bytes);

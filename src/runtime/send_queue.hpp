@@ -63,9 +63,8 @@ class send_queue {
     // There is one per rank, so it is small; all but under_way is guarded by lock_of(target).
     struct outbox {
         byte_buffer buffer;
-        std::uint32_t used : 24 = 0;
-        std::uint32_t log2_of_last : 7 = 0; // of the bytes that left last, rounded up
-        std::uint32_t listed : 1 = 0;       // in waiting_
+        std::uint32_t used : 31 = 0;
+        std::uint32_t listed : 1 = 0; // in waiting_
         std::atomic<std::int32_t> under_way{0};
     };
     static_assert(sizeof(outbox) == 24);

@@ -41,6 +41,7 @@ constexpr int polls_without_mpi = 32;
 constexpr int alone_between_polls = 4;
 
 constexpr int polls_between_completions = 4;
+
 // Of all worlds: a handler of one must not run those of another, nor wait for them.
 struct thread_state {
     bool inside_handler = false;

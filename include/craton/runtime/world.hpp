@@ -109,7 +109,8 @@ class world {
 
     /// Sends a request and waits (polling) for the reply's payload. Not inside a handler.
     [[nodiscard]] std::vector<std::byte> call(int target, handler_id id, std::span<const std::byte> payload);
-    /// A call in two parts, so that several can be under way: the number of a call that was started, and its reply's payload, once.
+    /// A call in two parts, so that several can be under way. The first sends the request, waits for room at most, and returns the
+    /// call's number; the second waits (polling) for its reply, once for each number. Not inside a handler.
     [[nodiscard]] std::uint64_t start_call(int target, handler_id id, std::span<const std::byte> payload);
     [[nodiscard]] std::vector<std::byte> finish_call(std::uint64_t number);
     /// Answers a call from inside its handler. Never waits for room: replies are bounded by the calls that ask for them.
