@@ -199,6 +199,45 @@ TEST(device_columns, have_each_cell_once) {
     }
 }
 
+// Threads without layers have two cells of a row; what is left of an odd range goes to those with layers.
+TEST(device_columns, of_two_cells_have_each_cell_of_the_whole_pieces_once) {
+    for (const std::int64_t i0 : {0, 1, 32, 63}) {
+        for (const std::int64_t width : {0, 1, 2, 3, 64, 65, 131}) {
+            const cell_range cells{i0, i0 + width, 3, 20, 1, 40};
+            const cell_range pieces = device::whole_pieces(cells);
+            std::map<std::array<std::int64_t, 3>, int> times;
+            const auto count = [&](const cell_range& own) {
+                for (std::int64_t k = own.k0; k < own.k1; ++k) {
+                    for (std::int64_t i = own.i0; i < own.i1; ++i) {
+                        for (std::int64_t j = own.j0; j < own.j1; ++j) ++times[{i, j, k}];
+                    }
+                }
+            };
+            if (!pieces.empty()) {
+                const auto share = device::columns_of(pieces, 512, device::wide_of<false>);
+                const auto shape = share.shape();
+                for (std::int64_t z = 0; z < shape.blocks_z; ++z) {
+                    for (std::int64_t y = 0; y < shape.blocks_y; ++y) {
+                        for (std::int64_t x = 0; x < shape.blocks_x; ++x) {
+                            for (int row = 0; row < shape.threads_y; ++row) {
+                                for (int lane = 0; lane < shape.threads_x; ++lane) {
+                                    const auto own = share.of({x, y, z, lane, row});
+                                    if (own.i0 == own.i1) continue;
+                                    ASSERT_EQ(own.i0 % 2, 0);
+                                    count(own);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            for (const auto& slab : device::without(cells, pieces)) count(slab);
+            EXPECT_EQ(static_cast<std::int64_t>(times.size()), cells.cells()) << width << " from " << i0;
+            for (const auto& [cell, n] : times) ASSERT_EQ(n, 1) << cell[0] << ", " << cell[1] << ", " << cell[2];
+        }
+    }
+}
+
 TEST(device_columns, are_narrow_in_layers_across_x_alone) {
     const auto lanes_of = [](const cell_range& cells) {
         device::column_list list;

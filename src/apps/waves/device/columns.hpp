@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cells_in_row.hpp"
 #include "host_device.hpp"
 
 #include <craton/apps/waves/kernels/differences.hpp>
@@ -35,34 +36,57 @@ inline closed_differences closed_differences_of(const surface_closure* surface, 
 
 /// The difference from four values in a row. From faces to centres i - 1, i, i + 1, i + 2; from centres to faces i - 2, i - 1, i, i
 /// + 1.
-CRATON_HOST_DEVICE inline float difference(const differences& d, float a, float b, float c, float e) {
+template <class Cells>
+CRATON_HOST_DEVICE Cells difference(const differences& d, const Cells& a, const Cells& b, const Cells& c, const Cells& e) {
     return d.c1 * (c - b) + d.c2 * (e - a);
 }
-CRATON_HOST_DEVICE inline float plus(const differences& d, const float* f, std::int64_t s) {
-    return difference(d, f[-s], f[0], f[s], f[2 * s]);
+/// Across rows, `s` elements apart.
+template <class Cells> CRATON_HOST_DEVICE Cells plus(const differences& d, const float* f, std::int64_t s) {
+    return difference(d, read<Cells>(f - s), read<Cells>(f), read<Cells>(f + s), read<Cells>(f + 2 * s));
 }
-CRATON_HOST_DEVICE inline float minus(const differences& d, const float* f, std::int64_t s) {
-    return difference(d, f[-2 * s], f[-s], f[0], f[s]);
+template <class Cells> CRATON_HOST_DEVICE Cells minus(const differences& d, const float* f, std::int64_t s) {
+    return difference(d, read<Cells>(f - 2 * s), read<Cells>(f - s), read<Cells>(f), read<Cells>(f + s));
+}
+/// Along a row.
+template <class Cells> CRATON_HOST_DEVICE Cells plus(const differences& d, const float* f) {
+    if constexpr (cells_in<Cells> == 1) {
+        return plus<Cells>(d, f, 1);
+    } else {
+        const row_with_neighbours<cells_in<Cells>> row(f);
+        return Cells::each(
+            [&](int c) { return difference(d, row.value[c + 1], row.value[c + 2], row.value[c + 3], row.value[c + 4]); });
+    }
+}
+template <class Cells> CRATON_HOST_DEVICE Cells minus(const differences& d, const float* f) {
+    if constexpr (cells_in<Cells> == 1) {
+        return minus<Cells>(d, f, 1);
+    } else {
+        const row_with_neighbours<cells_in<Cells>> row(f);
+        return Cells::each(
+            [&](int c) { return difference(d, row.value[c], row.value[c + 1], row.value[c + 2], row.value[c + 3]); });
+    }
 }
 
 /// A weighted sum over the planes below the surface; `column` is at plane 0.
-CRATON_HOST_DEVICE inline float closed_sum(const float (&row)[surface_closure::width], const float* column, std::int64_t plane) {
-    float sum = 0;
-    for (int n = 0; n < surface_closure::width; ++n) sum += row[n] * column[n * plane];
+template <class Cells>
+CRATON_HOST_DEVICE Cells closed_sum(const float (&row)[surface_closure::width], const float* column, std::int64_t plane) {
+    Cells sum{};
+    for (int n = 0; n < surface_closure::width; ++n) sum += row[n] * read<Cells>(column + n * plane);
     return sum;
 }
 
-/// How a range of cells is shared out: a thread has a column of `depth` cells, `lanes` threads beside each other a row's cells,
-/// begun where a piece of memory of so many floats begins.
+/// How a range of cells is shared out: a thread has a column of `depth` planes, `wide` cells of a row in each; `lanes` threads
+/// beside each other a row's cells, begun where a piece of memory of so many floats begins.
 struct columns {
     cell_range cells;
     std::int64_t depth = 1;
     int rows = 1;     ///< of a block
     int lanes = warp; ///< 8 (the 32 bytes that a device moves at once), 16 or 32
+    int wide = 1;
 
     [[nodiscard]] launch_shape shape() const {
         launch_shape found;
-        found.blocks_x = divided_up(cells.i1 - line_start(), lanes);
+        found.blocks_x = divided_up(cells.i1 - line_start(), lanes * wide);
         found.blocks_y = divided_up(cells.j1 - cells.j0, rows);
         found.blocks_z = divided_up(cells.k1 - cells.k0, depth);
         found.threads_x = lanes;
@@ -70,16 +94,16 @@ struct columns {
         return found;
     }
     // The first cell of a line at or before i0 >= 0.
-    [[nodiscard]] CRATON_HOST_DEVICE std::int64_t line_start() const { return cells.i0 / lanes * lanes; }
+    [[nodiscard]] CRATON_HOST_DEVICE std::int64_t line_start() const { return cells.i0 / (lanes * wide) * (lanes * wide); }
 
     /// A thread's cells: i0 = i1 when it has none.
     [[nodiscard]] CRATON_HOST_DEVICE cell_range of(const place& at) const {
         cell_range own;
-        own.i0 = line_start() + at.block_x * lanes + at.thread_x;
+        own.i0 = line_start() + (at.block_x * lanes + at.thread_x) * wide;
         own.j0 = cells.j0 + at.block_y * rows + at.thread_y;
         own.k0 = cells.k0 + at.block_z * depth;
         const bool inside = own.i0 >= cells.i0 && own.i0 < cells.i1 && own.j0 < cells.j1;
-        own.i1 = own.i0 + (inside ? 1 : 0);
+        own.i1 = own.i0 + (inside ? wide : 0);
         own.j1 = own.j0 + 1;
         own.k1 = own.k0 + depth < cells.k1 ? own.k0 + depth : cells.k1;
         return own;
@@ -87,11 +111,11 @@ struct columns {
 };
 
 /// Columns as long as there are still enough of them to fill a large device a few times over.
-inline columns columns_of(const cell_range& cells, int threads_of_block) {
+inline columns columns_of(const cell_range& cells, int threads_of_block, int wide) {
     constexpr std::int64_t enough = std::int64_t{1} << 20, shortest = 16, longest = 128;
-    std::int64_t depth = cells.cells() / enough;
+    std::int64_t depth = cells.cells() / wide / enough;
     depth = depth < shortest ? shortest : depth > longest ? longest : depth;
-    return {cells, depth, threads_of_block / warp};
+    return {cells, depth, threads_of_block / warp, warp, wide};
 }
 
 /// The columns of several disjoint ranges in one launch: six small launches would each wait for its last threads.

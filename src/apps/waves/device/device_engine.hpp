@@ -61,7 +61,7 @@ template <class Device> class device_engine final : public step_engine {
         enter(half);
         const auto stream = which == part::outer ? edge_ : inner_;
         if (which == part::inner && injected_) device_->wait(inner_, injected_done_);
-        const cell_range inside = common(cells, untouched_);
+        const cell_range inside = whole_pieces(common(cells, untouched_));
         launch_update<false>(half, {inside}, no_layers{}, stream);
         launch_update<true>(half, without(cells, inside), layers_on_device_, stream);
         device_->record(which == part::outer ? edge_done_ : inner_done_, stream);
@@ -303,7 +303,7 @@ template <class Device> class device_engine final : public step_engine {
             if constexpr (layered) {
                 for (const auto& slab : cells) body.share.add(slab, Body::threads_of_block);
             } else {
-                body.share = columns_of(cells.front(), Body::threads_of_block);
+                body.share = columns_of(cells.front(), Body::threads_of_block, Body::wide);
             }
             launch(body, stream);
         };

@@ -66,13 +66,13 @@ inline cell_range untouched(const brick_shape& shape, const sponge_view& sponge)
 }
 
 /// Three values that belong together: a vector, or the differences along one axis of three fields.
-struct axis_terms {
-    float x, y, z;
+template <class Cells = float> struct axis_terms {
+    Cells x, y, z;
 };
 
 /// Six components at one cell's indices.
-struct cell_tensor {
-    float xx = 0, yy = 0, zz = 0, xy = 0, xz = 0, yz = 0;
+template <class Cells = float> struct cell_tensor {
+    Cells xx{}, yy{}, zz{}, xy{}, xz{}, yz{};
 
     CRATON_HOST_DEVICE cell_tensor& operator+=(const cell_tensor& by) {
         xx += by.xx, yy += by.yy, zz += by.zz, xy += by.xy, xz += by.xz, yz += by.yz;
@@ -102,7 +102,7 @@ struct cell_layers {
     struct axis_memory {
         float* first = nullptr; ///< null: the cell is in no layer across this axis
         std::int64_t pitch = 0;
-        axis_terms q{};
+        axis_terms<> q{};
         float decay[2] = {}, gain[2] = {}; ///< at faces, at centres
 
         /// psi of a difference at a face or centre; q one step on.
@@ -133,7 +133,8 @@ struct cell_layers {
 
     /// Adds psi to the differences that move v: along an axis those of the components of v in turn, of which that along the axis
     /// lies at faces and the others at centres.
-    CRATON_HOST_DEVICE static void stretch(cell_memory& memory, axis_terms& along_x, axis_terms& along_y, axis_terms& along_z) {
+    CRATON_HOST_DEVICE static void stretch(cell_memory& memory, axis_terms<>& along_x, axis_terms<>& along_y,
+                                           axis_terms<>& along_z) {
         if (axis_memory& x = memory.x; x.first != nullptr) {
             along_x.x += x.psi(along_x.x, 0, x.q.x);
             along_x.y += x.psi(along_x.y, 1, x.q.y);
@@ -152,9 +153,9 @@ struct cell_layers {
     }
 
     /// psi of the strain increment, from the differences of v. Without `edges` (the plane of a free surface) xz and yz have none.
-    CRATON_HOST_DEVICE static cell_tensor psi_of_strain(cell_memory& memory, const axis_terms& along_x, const axis_terms& along_y,
-                                                        const axis_terms& along_z, bool edges) {
-        cell_tensor found;
+    CRATON_HOST_DEVICE static cell_tensor<> psi_of_strain(cell_memory& memory, const axis_terms<>& along_x,
+                                                          const axis_terms<>& along_y, const axis_terms<>& along_z, bool edges) {
+        cell_tensor<> found;
         if (axis_memory& x = memory.x; x.first != nullptr) {
             found.xx = x.psi(along_x.x, 1, x.q.x);
             found.xy += x.psi(along_x.y, 0, x.q.y);
@@ -174,13 +175,13 @@ struct cell_layers {
     }
 
     /// The sponge's part; before the update of the cell.
-    CRATON_HOST_DEVICE void damp(const cell& at, axis_terms& v) const {
+    CRATON_HOST_DEVICE void damp(const cell& at, axis_terms<>& v) const {
         if (!damped) return;
         v.x *= factor(at, 0, 1, 1);
         v.y *= factor(at, 1, 0, 1);
         v.z *= factor(at, 1, 1, 0);
     }
-    CRATON_HOST_DEVICE void damp(const cell& at, cell_tensor& stress) const {
+    CRATON_HOST_DEVICE void damp(const cell& at, cell_tensor<>& stress) const {
         if (!damped) return;
         const float centre = factor(at, 1, 1, 1);
         stress.xx *= centre;
