@@ -86,13 +86,14 @@ two-hosts: build/audit/build.ninja
 	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS)
 	tools/two_hosts --bandwidth build/audit/tests/two_hosts/two_hosts_bandwidth
 
-## simulate   the runtime on 16 and 64 simulated ranks (installs SimGrid; docs/simulation.md)
+## simulate   the runtime on 16 to 1,024 simulated ranks, a quarter of an hour (installs SimGrid; docs/simulation.md)
 .PHONY: simulate
 simulate:
 	tools/bootstrap --simulate
 	cmake -S simulated -B build/simulated -G Ninja
 	cmake --build build/simulated
-	tools/simulate
+	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)
+	$$python tools/simulate
 
 ## lint       format and static checks of C++ and Python
 .PHONY: lint

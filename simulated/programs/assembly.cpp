@@ -2,6 +2,7 @@
 // them to one convergent matrix. Storage, updates and bandwidths are folded alike (docs/simulation.md).
 //
 //   smpirun -np <2 P> ... assembly side=24576 update=2400 updates=4 pace_s=8.988 ...      P ranks and their clocks
+//   smpirun -np <2 P> ... assembly side=24576 update=2400 updates=1 measure=1     what the work takes on this machine
 
 #include "options.hpp"
 
@@ -17,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -28,7 +30,7 @@ namespace {
 using namespace craton;
 using simulated::options;
 
-constexpr std::int64_t distinct_updates = 16; // of all ranks, which lie in one process and read the same
+constexpr std::int64_t distinct_updates = 64; // of all ranks, which lie in one process and read the same
 
 /// A weight of each element that tells where it is: the product of small weights of its row and column. Sums stay exact.
 std::int64_t weight(std::int64_t index) { return 1 + index * 2654435761 % 4294967296 % 7; }
@@ -98,13 +100,17 @@ double assemble(array::convergent_matrix<float>& matrix, const shared_updates& u
     comm::alarm_clock team(clock_rank);
     std::mt19937_64 random(static_cast<std::uint64_t>(world.rank()) + 1);
     std::uniform_real_distribution<double> unevenness(-given.real("uneven"), given.real("uneven"));
-    const auto next_pace = [&] { return given.real("pace_s") * (1.0 + unevenness(random)); };
+    double due = MPI_Wtime();
+    const auto set_next = [&] {
+        due += given.real("pace_s") * (1.0 + unevenness(random));
+        team.set(std::max(0.0, due - MPI_Wtime())); // the team went on while this rank was late
+    };
     const std::int64_t count = given.integer("updates");
     double in_update = 0.0;
-    team.set(next_pace());
+    set_next();
     for (std::int64_t k = 0; k < count; ++k) {
         world.wait_until([&] { return team.rang(); });
-        if (k + 1 < count) team.set(next_pace());
+        if (k + 1 < count) set_next();
         const double begin = MPI_Wtime();
         add(matrix, updates[world.rank() * count + k]);
         in_update += MPI_Wtime() - begin;
@@ -118,7 +124,8 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
                                       distinct_updates};
     runtime::world world(comm::communicator::duplicate(ranks),
                          {.ranks_per_node = 1, .max_bytes_in_flight = static_cast<std::size_t>(given.real("bytes_in_flight"))});
-    array::convergent_matrix<float> matrix(world, shape.matrix_side, shape.matrix_side);
+    array::convergent_matrix<float> matrix(world, shape.matrix_side, shape.matrix_side, given.integer("block"),
+                                           given.integer("block"));
     const auto& updates = updates_of(shape);
     world.barrier();
     const double begin = MPI_Wtime();
@@ -134,14 +141,27 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     const auto messages = all.sum(statistics.messages_sent), bytes = all.sum(statistics.bytes_sent);
     const auto peak = all.maximum(statistics.peak_bytes_in_flight);
     const double mean_in_update = 1e-9 * static_cast<double>(all.sum(static_cast<std::int64_t>(1e9 * in_update))) / world.size();
-    const double slowest = all.maximum(seconds);
+    const double slowest = all.maximum(seconds), longest_in_update = all.maximum(in_update);
     if (world.rank() == 0) {
-        fmt::print("{{\"ranks\": {}, \"updates_per_rank\": {}, \"seconds\": {:.6f}, \"update_seconds\": {:.6f}, \"messages\": {}, "
+        fmt::print("{{\"ranks\": {}, \"updates_per_rank\": {}, \"seconds\": {:.6f}, \"update_seconds\": {:.6f}, "
+                   "\"longest_update_seconds\": {:.6f}, \"messages\": {}, "
                    "\"bytes\": {}, \"peak_bytes_in_flight\": {}, \"sums_right\": {}}}\n",
-                   world.size(), count, slowest, mean_in_update, messages, bytes, peak, right);
+                   world.size(), count, slowest, mean_in_update, longest_in_update, messages, bytes, peak, right);
         std::fflush(stdout);
     }
     world.barrier();
+}
+
+// Seconds of this machine for each unit of work, over all ranks.
+void print_work() {
+    const auto work = comm::work_so_far();
+    const auto per_unit = [&](comm::work what) {
+        const auto& each = work[static_cast<std::size_t>(what)];
+        return each.units == 0 ? 0.0 : each.seconds / static_cast<double>(each.units);
+    };
+    fmt::print("{{\"bin_s\": {:.4g}, \"pack_s\": {:.4g}, \"merge_s\": {:.4g}}}\n", per_unit(comm::work::bin),
+               per_unit(comm::work::pack), per_unit(comm::work::merge));
+    std::fflush(stdout);
 }
 
 void set_costs(const options& given) {
@@ -164,6 +184,8 @@ void run(int argc, char** argv) {
                          {"bin_s", 0.0},
                          {"pack_s", 0.0},
                          {"merge_s", 0.0},
+                         {"measure", 0},
+                         {"block", 64},
                          {"bytes_in_flight", 1 << 26}});
     const comm::environment mpi;
     int rank = 0, size = 0;
@@ -174,7 +196,10 @@ void run(int argc, char** argv) {
     MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : 1, rank, &half);
     if (rank < ranks) {
         set_costs(given);
+        const bool measured = given.integer("measure") != 0;
+        if (measured) comm::measure_work();
         run_rank(half, rank + ranks, given);
+        if (measured && rank == 0) print_work();
     } else {
         comm::alarm_clock::keep_time(rank - ranks);
     }

@@ -237,8 +237,9 @@ void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t>
     const base::scratch_lease<update_plan> plan;
     {
         const timed_phase timed(update_phase::binning);
+        const comm::work_time work(comm::work::bin);
         plan->make(layout_, rows, cols, taken, same_indices, line_elements<T>);
-        comm::spend(comm::work::bin, rows.size() + (same_indices ? 0 : cols.size()));
+        work.done(rows.size() + (same_indices ? 0 : cols.size()));
     }
     require_sendable(*plan);
     const auto can_be_added = [&](const target_part& part) {
@@ -311,10 +312,11 @@ void convergent_matrix<T>::add_columns(const target_part& part, const Fill& fill
     T* const base = storage(part.target);
     const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
     for (std::int64_t b = columns.begin; b < columns.end; ++b) {
+        const comm::work_time work(comm::work::merge);
         const std::int64_t after = std::min(b + 1, part.columns() - 1);
         add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)], part.last[at(b)],
                                next_column<T>{storage_column(after), fill.block_column(part, after)});
-        comm::spend(comm::work::merge, at(part.taken(b)) * sizeof(T));
+        work.done(at(part.taken(b)) * sizeof(T));
     }
 }
 
@@ -402,6 +404,7 @@ template <class T>
 template <class Fill>
 void convergent_matrix<T>::write_piece(runtime::payload_writer& out, const target_part& part, const update_piece& piece,
                                        Fill& fill) {
+    const comm::work_time work(comm::work::pack);
     const auto cols = at(piece.end - piece.begin);
     out.value(wire_header{part.target, static_cast<std::int32_t>(piece.rows), static_cast<std::int32_t>(cols),
                           part.places.distinct ? 1 : 0, piece.ragged ? 1 : 0, piece.elements});
@@ -421,7 +424,7 @@ void convergent_matrix<T>::write_piece(runtime::payload_writer& out, const targe
         if ((c - piece.begin) % widest == 0) fill.prepare_copy(part, c, c + std::min(widest, piece.end - c));
         to = fill.copy_column(part, c, to);
     }
-    comm::spend(comm::work::pack, at(piece.elements) * sizeof(T));
+    work.done(at(piece.elements) * sizeof(T));
 }
 
 // What is for one target, in as many messages as its size asks for.
@@ -491,6 +494,7 @@ template <class T> void convergent_matrix<T>::apply_message(const runtime::incom
 }
 
 template <class T> void convergent_matrix<T>::apply_piece(runtime::payload_reader& in) {
+    const comm::work_time work(comm::work::merge);
     const auto header = in.value<wire_header>();
     const auto local_rows = in.array<std::int32_t>(at(header.rows));
     const auto local_cols = in.array<std::int32_t>(at(header.cols));
@@ -519,7 +523,7 @@ template <class T> void convergent_matrix<T>::apply_piece(runtime::payload_reade
             from += end - begin;
         }
     }
-    comm::spend(comm::work::merge, at(header.elements) * sizeof(T));
+    work.done(at(header.elements) * sizeof(T));
 }
 
 template <class T> void convergent_matrix<T>::commit() { world_->quiesce(); }

@@ -267,12 +267,13 @@ world::handler* world::find_handler(int source, handler_id id) {
 }
 
 bool world::run_handler(int source, std::span<const std::byte> record) {
+    const comm::work_time work(comm::work::message);
     message_header header;
     std::memcpy(&header, record.data(), sizeof(header));
     handler* const function = find_handler(source, header.handler);
     if (function == nullptr) return false;
     here().inside_handler = true;
-    comm::spend(comm::work::message, 1);
+    work.done(1);
     try {
         (*function)({source, header.token, record.subspan(sizeof(header), header.payload_bytes)});
     } catch (const std::exception& error) {

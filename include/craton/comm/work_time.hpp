@@ -12,8 +12,12 @@ enum class work {
     merge,   ///< adding received or own elements where they belong; bytes
 };
 
-/// Says that so much has been done. On a machine it is nothing: the work itself took its time. In a simulated build the rank's
-/// clock advances by the time that this takes on the machine where it was measured.
-inline void spend(work, std::size_t) noexcept {}
+/// Work from its construction to done(). On a machine it is nothing: the work itself takes its time. In a simulated build done()
+/// makes the rank's clock advance by what so much takes on the machine where it was measured, or measures it (docs/simulation.md).
+class work_time {
+  public:
+    explicit work_time(work) noexcept {}
+    void done(std::size_t) const noexcept {}
+};
 
 } // namespace craton::comm

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
@@ -51,10 +52,54 @@ def must_launch(ranks: int | None) -> bool:
     return wanted is not None and wanted > 1 and launched_size() is None
 
 
-def launch(ranks: int | None, ranks_per_node: int | None, results: Path | None, threads: int = 1) -> None:
-    """Runs this command line on `ranks` ranks and ends with their exit code."""
+def launch(
+    ranks: int | None,
+    ranks_per_node: int | None,
+    results: Path | None,
+    threads: int = 1,
+    report: RunReport | None = None,
+) -> None:
+    """Runs this command line on `ranks` ranks and ends with their exit code.
+
+    report: of the folder `results`. It is drawn here when the ranks have ended, so that none of them waits for it.
+    """
     assert ranks is not None
-    raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads))
+    wanted = report is not None and report.wanted
+    arguments = [*sys.argv[1:], "--no-report"] if wanted else sys.argv[1:]
+    code = run_under_mpi(arguments, ranks, ranks_per_node, results, threads=threads)
+    if report is not None and wanted and results is not None and code in (0, NOT_CONVERGED):
+        report.draw(results)
+    raise typer.Exit(code)
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The report of a run, and who draws it: the ranks together if there is one, or the process that started several."""
+
+    application: str
+    module: str
+    """Has write_report(directory)."""
+    wanted: bool
+    as_json: bool
+
+    def draw(self, directory: Path) -> None:
+        """Writes report.html, unless the run has come to no result yet, and says so."""
+        from craton.runs.folder import RunFolder
+
+        folder: RunFolder[Any] = RunFolder(directory)
+        if folder.unfinished is not None or not folder.record.is_file():
+            return
+        written = import_module(self.module).write_report(directory)
+        print(f"report: {written}", file=sys.stderr if self.as_json else sys.stdout, flush=True)
+
+    def by_ranks(self, comm: MPI.Comm, directory: str | Path, console: Console | None) -> bool:
+        """Whether the ranks draw it. Where mpirun or srun started several they do not, and rank 0 says how it is drawn."""
+        if not self.wanted or comm.size == 1:
+            return self.wanted
+        if console is not None:
+            how = f"craton {self.application} report {directory}"
+            console.print(f"no report is drawn while {comm.size} ranks wait; afterwards: {how}", highlight=False)
+        return False
 
 
 class Means(TypedDict):
@@ -71,6 +116,8 @@ class Started(Generic[Loaded]):
     settings: Loaded
     comm: MPI.Comm
     means: Means
+    report: bool = False
+    """Whether these ranks draw the report."""
 
 
 def start_ranks(
@@ -79,6 +126,7 @@ def start_ranks(
     ranks_per_node: int | None,
     as_json: bool,
     check: Callable[[Loaded, int], object] = lambda _settings, _ranks: None,
+    report: RunReport | None = None,
 ) -> Started[Loaded]:
     """Collective: the beginning of a command that computes. load: reads the configuration, on rank 0.
 
@@ -91,12 +139,14 @@ def start_ranks(
         wanted = ranks or planned.run.ranks or 1
         if wanted > 1:
             check(planned, wanted)
-            launch(wanted, ranks_per_node, Path(planned.run.directory), planned.run.threads)
+            launch(wanted, ranks_per_node, Path(planned.run.directory), planned.run.threads, report)
     from craton.runs.agreement import on_root
 
     comm = communicator()
     means = Means(ranks_per_node=ranks_per_node or 0, console=console_of(comm, as_json=as_json))
-    return Started(on_root(comm, load), comm, means)
+    settings = on_root(comm, load)
+    drawn = report is not None and report.by_ranks(comm, settings.run.directory, means["console"])
+    return Started(settings, comm, means, drawn)
 
 
 def finished_already(folder: RunFolder[Any], as_json: bool) -> bool:

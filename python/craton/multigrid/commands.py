@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from craton.cli.group import group
-from craton.cli.launching import end_run, finished_already, start_ranks
+from craton.cli.launching import RunReport, end_run, finished_already, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -28,6 +28,7 @@ from craton.cli.verbs import add_verbs
 if TYPE_CHECKING:
     from craton.multigrid.config import Config
 
+REPORT = "craton.multigrid.report"
 app = group(
     """Solve elliptic equations on structured grids of boxes by full multigrid.
 
@@ -122,10 +123,12 @@ def run(
 
     from craton.multigrid.check import examine
 
-    job = start_ranks(load, ranks, ranks_per_node, as_json, examine)
+    job = start_ranks(
+        load, ranks, ranks_per_node, as_json, examine, report=RunReport("multigrid", REPORT, report, as_json)
+    )
     from craton.multigrid import run as command
 
-    found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=report)
+    found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=job.report)
     end_run(found, job.comm, as_json, command.not_converged(found, Path(job.settings.run.directory)))
 
 
@@ -157,8 +160,8 @@ def resume(
     def load() -> Config:
         return command.config_to_resume(directory, cycles=cycles, ranks=ranks, threads=threads)
 
-    job = start_ranks(load, ranks, ranks_per_node, as_json)
-    found = command.resume(directory, job.settings, job.comm, **job.means, report=report)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, report=RunReport("multigrid", REPORT, report, as_json))
+    found = command.resume(directory, job.settings, job.comm, **job.means, report=job.report)
     end_run(found, job.comm, as_json, command.not_converged(found, directory))
 
 
@@ -194,7 +197,7 @@ add_verbs(
     "multigrid",
     config="craton.multigrid.config",
     status="craton.multigrid.run",
-    report="craton.multigrid.report",
+    report=REPORT,
     shows="cycle, residual, time spent, files on disk",
     example="charges-run",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from craton.cli.group import group
-from craton.cli.launching import end_run, finished_already, start_ranks
+from craton.cli.launching import RunReport, end_run, finished_already, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -29,6 +29,7 @@ from craton.cli.verbs import add_verbs
 if TYPE_CHECKING:
     from craton.scf.config import Config
 
+REPORT = "craton.scf.report"
 app = group(
     """Compute energies and orbitals of molecules by the Hartree-Fock method, in Gaussian basis sets.
 
@@ -139,10 +140,10 @@ def run(
 
     from craton.scf.check import examine
 
-    job = start_ranks(load, ranks, ranks_per_node, as_json, examine)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, examine, report=RunReport("scf", REPORT, report, as_json))
     from craton.scf import run as command
 
-    found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=report)
+    found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=job.report)
     end_run(found, job.comm, as_json, command.not_converged(found, Path(job.settings.run.directory)))
 
 
@@ -176,8 +177,8 @@ def resume(
     def load() -> Config:
         return command.config_to_resume(directory, iterations=iterations, ranks=ranks, threads=threads)
 
-    job = start_ranks(load, ranks, ranks_per_node, as_json)
-    found = command.resume(directory, job.settings, job.comm, **job.means, report=report)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, report=RunReport("scf", REPORT, report, as_json))
+    found = command.resume(directory, job.settings, job.comm, **job.means, report=job.report)
     end_run(found, job.comm, as_json, command.not_converged(found, directory))
 
 
@@ -211,7 +212,7 @@ add_verbs(
     "scf",
     config="craton.scf.config",
     status="craton.scf.run",
-    report="craton.scf.report",
+    report=REPORT,
     shows="iteration, energy, time spent and left, files on disk",
     example="water-run",
 )

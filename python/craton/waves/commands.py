@@ -10,7 +10,16 @@ import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, end_run, finished_already, launch, must_launch, start_ranks
+from craton.cli.launching import (
+    RunReport,
+    communicator,
+    console_of,
+    end_run,
+    finished_already,
+    launch,
+    must_launch,
+    start_ranks,
+)
 from craton.cli.options import (
     PLANNED_RANKS,
     ChangedConfig,
@@ -33,6 +42,7 @@ from craton.cli.verbs import add_verbs
 if TYPE_CHECKING:
     from craton.seismology.wave_run.config import Config
 
+REPORT = "craton.waves.report"
 app = group(
     """Compute seismic waves in three dimensions, from sources and a model of the ground to seismograms and strains.
 
@@ -89,10 +99,17 @@ def run(
         return load_config(config, threads=threads, directory=directory)
 
     placed = None if placement is None else read_placement(placement)
-    job = start_ranks(load, ranks, ranks_per_node, as_json, partial(check_ranks, placed=placed))
+    job = start_ranks(
+        load,
+        ranks,
+        ranks_per_node,
+        as_json,
+        partial(check_ranks, placed=placed),
+        report=RunReport("waves", REPORT, report, as_json),
+    )
     check_ranks(job.settings, job.comm.size, placed)
     found = waves.run(
-        job.settings, job.comm, **job.means, overwrite=overwrite, report=report, brick_of_rank=placed or ()
+        job.settings, job.comm, **job.means, overwrite=overwrite, report=job.report, brick_of_rank=placed or ()
     )
     end_run(found, job.comm, as_json)
 
@@ -131,10 +148,17 @@ def resume(
     def load() -> Config:
         return waves.settings_to_resume(folder, None if config is None else load_config(config), threads)
 
-    job = start_ranks(load, ranks, ranks_per_node, as_json, partial(check_ranks, placed=placed))
+    job = start_ranks(
+        load,
+        ranks,
+        ranks_per_node,
+        as_json,
+        partial(check_ranks, placed=placed),
+        report=RunReport("waves", REPORT, report, as_json),
+    )
     check_ranks(job.settings, job.comm.size, placed)
     found = waves.resume(
-        directory, job.comm, config=job.settings, **job.means, report=report, brick_of_rank=placed or ()
+        directory, job.comm, config=job.settings, **job.means, report=job.report, brick_of_rank=placed or ()
     )
     end_run(found, job.comm, as_json)
 
@@ -168,7 +192,7 @@ add_verbs(
     "waves",
     config="craton.seismology.wave_run.config",
     status="craton.waves.run",
-    report="craton.waves.report",
+    report=REPORT,
     shows="time step, speed, time left, files on disk",
     example="layer-run",
     draws="Draw the pictures and report.html of a run again, from the files in its folder.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from craton.cli.launching import communicator, console_of, end_run, launch, must_launch
+from craton.cli.launching import RunReport, communicator, console_of, end_run, launch, must_launch
 from craton.cli.options import (
     ChangedConfig,
     ConfigFile,
@@ -27,6 +27,7 @@ from craton.cli.verbs import add_verbs
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
 
+REPORT = "craton.tomography.report.two_processes"
 app = typer.Typer()
 
 
@@ -70,10 +71,11 @@ def run(
             loaded = loaded.replaced("run", directory=str(directory))
         return loaded
 
+    drawn = RunReport("tomography", REPORT, report, as_json)
     if must_launch(ranks):
         planned = load()
         check_ranks(planned, ranks or 1)
-        launch(ranks, ranks_per_node, Path(planned.run.directory), planned.assembly.threads)
+        launch(ranks, ranks_per_node, Path(planned.run.directory), planned.assembly.threads, drawn)
     from craton.runs.agreement import on_root
 
     comm = communicator()
@@ -82,6 +84,7 @@ def run(
     from craton.tomography import start as inversion
 
     console = console_of(comm, as_json=as_json)
+    report = drawn.by_ranks(comm, settings.run.directory, console)
     found = inversion.run(settings, comm, ranks_per_node or 0, console, overwrite, report)
     end_run(found, comm, as_json)
 
@@ -121,13 +124,14 @@ def resume(
         else:
             typer.echo(f"{directory}: this run has finished: {record.stopped_because}")
 
+    drawn = RunReport("tomography", REPORT, report, as_json)
     if must_launch(ranks):
         planned = load()
         if planned is None:
             say_finished()
             return
         check_ranks(planned, ranks or 1)
-        launch(ranks, ranks_per_node, directory, planned.assembly.threads)
+        launch(ranks, ranks_per_node, directory, planned.assembly.threads, drawn)
     from craton.runs.agreement import on_root
 
     comm = communicator()
@@ -140,6 +144,7 @@ def resume(
     from craton.tomography import start as inversion
 
     console = console_of(comm, as_json=as_json)
+    report = drawn.by_ranks(comm, directory, console)
     found = inversion.resume(directory, settings, comm, ranks_per_node or 0, console, report)
     end_run(found, comm, as_json)
 
@@ -149,7 +154,7 @@ add_verbs(
     "tomography",
     config="craton.tomography.config",
     status="craton.tomography.inversion.status",
-    report="craton.tomography.report.page",
+    report=REPORT,
     shows="iteration, phase, paths done, time spent and left, files on disk",
     example="demo-run",
 )
