@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
     from craton.runs.folder import RunFolder
 
+
+DRAWN_LATER = "CRATON_REPORT_DRAWN_LATER"
+"""Set for ranks that this process starts: it draws the report when they have ended."""
 
 NOT_CONVERGED = 3
 """The exit code where iterations end before they converge."""
@@ -64,11 +69,13 @@ def launch(
     report: of the folder `results`. It is drawn here when the ranks have ended, so that none of them waits for it.
     """
     assert ranks is not None
-    wanted = report is not None and report.wanted
-    arguments = [*sys.argv[1:], "--no-report"] if wanted else sys.argv[1:]
-    code = run_under_mpi(arguments, ranks, ranks_per_node, results, threads=threads)
-    if report is not None and wanted and results is not None and code in (0, NOT_CONVERGED):
-        report.draw(results)
+    os.environ[DRAWN_LATER] = "1"
+    try:
+        code = run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads)
+    finally:
+        del os.environ[DRAWN_LATER]
+    if report is not None and report.wanted and results is not None and code in (0, NOT_CONVERGED):
+        report.draw_after(results, code)
     raise typer.Exit(code)
 
 
@@ -82,24 +89,40 @@ class RunReport:
     wanted: bool
     as_json: bool
 
-    def draw(self, directory: Path) -> None:
-        """Writes report.html, unless the run has come to no result yet, and says so."""
+    def draw_after(self, directory: Path, code: int) -> None:
+        """Writes report.html of a run whose ranks have ended with this code, and says so.
+
+        A run that ended with 0 but waits for files of others has no results yet, and gets no report. What goes wrong is
+        told in a line; the run stays as it is.
+        """
         from craton.runs.folder import RunFolder
 
         folder: RunFolder[Any] = RunFolder(directory)
-        if folder.unfinished is not None or not folder.record.is_file():
+        if not folder.record.is_file() or (code == 0 and folder.unfinished is not None):
             return
-        written = import_module(self.module).write_report(directory)
+        try:
+            written = import_module(self.module).write_report(directory)
+        except Exception as error:
+            what = " ".join(str(error).split()) or type(error).__name__
+            print(
+                f"craton: the run has ended, but its report was not drawn: {what}; to draw it: {self.command(directory)}",
+                file=sys.stderr,
+                flush=True,
+            )
+            return
         print(f"report: {written}", file=sys.stderr if self.as_json else sys.stdout, flush=True)
+
+    def command(self, directory: str | Path) -> str:
+        """What draws it."""
+        return shlex.join(["craton", self.application, "report", str(directory)])
 
     def by_ranks(self, comm: MPI.Comm, directory: str | Path, console: Console | None) -> bool:
         """Whether the ranks draw it. Where mpirun or srun started several they do not, and rank 0 says how it is drawn."""
-        if not self.wanted or comm.size == 1:
-            return self.wanted
-        if console is not None:
-            how = f"craton {self.application} report {directory}"
-            console.print(f"no report is drawn while {comm.size} ranks wait; afterwards: {how}", highlight=False)
-        return False
+        if not self.wanted or os.environ.get(DRAWN_LATER):
+            return False
+        if comm.size > 1 and console is not None:
+            console.print(f"Several ranks draw no report. To draw it: {self.command(directory)}", highlight=False)
+        return comm.size == 1
 
 
 class Means(TypedDict):
