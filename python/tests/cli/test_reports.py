@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,22 +12,23 @@ from typing import Any
 import pytest
 from craton._launch import mpiexec_command
 from craton.cli.launching import NOT_CONVERGED, RunReport
+from helpers import OF_OPEN_MPI, command_of, environment_without_mpi
 from rich.console import Console
-
-CRATON = (sys.executable, "-m", "craton.commands.main", "multigrid")
 
 
 def run(directory: Path, *words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    command = [*before, *CRATON, "run", "--directory", str(directory), *words]
-    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=os.environ | as_root)
+    command = [*before, *command_of("multigrid", "run", "--directory", directory, *words)]
+    environment = environment_without_mpi(**OF_OPEN_MPI)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
 
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Path:
     """A configuration that takes a second."""
     file = tmp_path / "problem.toml"
-    file.write_text(subprocess.run([*CRATON, "template"], capture_output=True, text=True, check=True).stdout)
+    file.write_text(
+        subprocess.run(command_of("multigrid", "template"), capture_output=True, text=True, check=True).stdout
+    )
     return file
 
 
