@@ -4,8 +4,8 @@
 
 namespace craton::simulated {
 
-/// Bytes that the code of this module has from `new`, by the rank that runs: now, and at most so far. The simulator's own memory is
-/// not in it.
+/// Bytes that the code of this module has from `new` and from C, by the rank that runs: now, and at most so far. The simulator's
+/// own memory is not in it.
 struct heap {
     std::int64_t bytes = 0;
     std::int64_t peak = 0;
