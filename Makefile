@@ -86,7 +86,7 @@ two-hosts: build/audit/build.ninja
 	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS)
 	tools/two_hosts --bandwidth build/audit/tests/two_hosts/two_hosts_bandwidth
 
-## simulate   the runtime on 16 to 1,024 simulated ranks, a quarter of an hour (installs SimGrid; docs/simulation.md)
+## simulate   the runtime on 16 to 1,024 simulated ranks (installs SimGrid; docs/simulation.md)
 .PHONY: simulate
 simulate:
 	tools/bootstrap --simulate

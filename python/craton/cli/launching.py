@@ -69,11 +69,12 @@ def launch(
     report: of the folder `results`. It is drawn here when the ranks have ended, so that none of them waits for it.
     """
     assert ranks is not None
-    os.environ[DRAWN_LATER] = "1"
+    if report is not None:
+        os.environ[DRAWN_LATER] = "1"
     try:
         code = run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads)
     finally:
-        del os.environ[DRAWN_LATER]
+        os.environ.pop(DRAWN_LATER, None)
     if report is not None and report.wanted and results is not None and code in (0, NOT_CONVERGED):
         report.draw_after(results, code)
     raise typer.Exit(code)
@@ -118,7 +119,8 @@ class RunReport:
 
     def by_ranks(self, comm: MPI.Comm, directory: str | Path, console: Console | None) -> bool:
         """Whether the ranks draw it. Where mpirun or srun started several they do not, and rank 0 says how it is drawn."""
-        if not self.wanted or os.environ.get(DRAWN_LATER):
+        later = os.environ.pop(DRAWN_LATER, "")  # not for commands that this rank starts
+        if later or not self.wanted:
             return False
         if comm.size > 1 and console is not None:
             console.print(f"Several ranks draw no report. To draw it: {self.command(directory)}", highlight=False)

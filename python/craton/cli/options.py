@@ -94,6 +94,10 @@ Threads = Annotated[int | None, typer.Option(metavar="T", parser=count, help="Th
 Directory = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace results that are already there.")]
 Report = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write report.html, a page with pictures and tables.")
+    bool,
+    typer.Option(
+        "--report/--no-report",
+        help="Write report.html, a page with pictures and tables. Several ranks of your own mpirun or srun write none.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

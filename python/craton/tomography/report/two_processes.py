@@ -14,7 +14,7 @@ from craton.tomography.report import page
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
-    """As page.write_report; where there are two cores, in about half of the time."""
+    """As page.write_report; where there are two cores, both draw."""
     folder = page.folder_of_run(path)
     if usable_cores() == 1:
         return page.write_report(path)
