@@ -99,14 +99,8 @@ def run(
         return load_config(config, threads=threads, directory=directory)
 
     placed = None if placement is None else read_placement(placement)
-    job = start_ranks(
-        load,
-        ranks,
-        ranks_per_node,
-        as_json,
-        partial(check_ranks, placed=placed),
-        report=RunReport("waves", REPORT, report, as_json),
-    )
+    drawn = RunReport("waves", REPORT, report, as_json)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, partial(check_ranks, placed=placed), drawn)
     check_ranks(job.settings, job.comm.size, placed)
     found = waves.run(
         job.settings, job.comm, **job.means, overwrite=overwrite, report=job.report, brick_of_rank=placed or ()
@@ -148,14 +142,8 @@ def resume(
     def load() -> Config:
         return waves.settings_to_resume(folder, None if config is None else load_config(config), threads)
 
-    job = start_ranks(
-        load,
-        ranks,
-        ranks_per_node,
-        as_json,
-        partial(check_ranks, placed=placed),
-        report=RunReport("waves", REPORT, report, as_json),
-    )
+    drawn = RunReport("waves", REPORT, report, as_json)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, partial(check_ranks, placed=placed), drawn)
     check_ranks(job.settings, job.comm.size, placed)
     found = waves.resume(
         directory, job.comm, config=job.settings, **job.means, report=job.report, brick_of_rank=placed or ()
