@@ -94,8 +94,14 @@ std::int64_t weighted_sum_here(const array::convergent_matrix<float>& matrix) {
     return sum;
 }
 
+// Seconds of a rank.
+struct times {
+    double in_update = 0.0;   // of all updates
+    std::vector<double> late; // between the end of each update's making and its handing on
+};
+
 // Updates come from the team of threads at their pace, whatever this rank does meanwhile: it serves the others, and hands them on.
-double assemble(array::convergent_matrix<float>& matrix, const shared_updates& updates, int clock_rank, const options& given) {
+times assemble(array::convergent_matrix<float>& matrix, const shared_updates& updates, int clock_rank, const options& given) {
     auto& world = matrix.ranks();
     comm::alarm_clock team(clock_rank);
     std::mt19937_64 random(static_cast<std::uint64_t>(world.rank()) + 1);
@@ -106,17 +112,18 @@ double assemble(array::convergent_matrix<float>& matrix, const shared_updates& u
         team.set(std::max(0.0, due - MPI_Wtime())); // the team went on while this rank was late
     };
     const std::int64_t count = given.integer("updates");
-    double in_update = 0.0;
+    times found;
     set_next();
     for (std::int64_t k = 0; k < count; ++k) {
         world.wait_until([&] { return team.rang(); });
-        if (k + 1 < count) set_next();
         const double begin = MPI_Wtime();
+        found.late.push_back(begin - due);
+        if (k + 1 < count) set_next();
         add(matrix, updates[world.rank() * count + k]);
-        in_update += MPI_Wtime() - begin;
+        found.in_update += MPI_Wtime() - begin;
     }
     matrix.commit();
-    return in_update;
+    return found;
 }
 
 void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
@@ -129,7 +136,7 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     const auto& updates = updates_of(shape);
     world.barrier();
     const double begin = MPI_Wtime();
-    const double in_update = assemble(matrix, updates, clock_rank, given);
+    const auto [in_update, late] = assemble(matrix, updates, clock_rank, given);
     const double seconds = MPI_Wtime() - begin;
 
     const std::int64_t count = given.integer("updates");
@@ -142,11 +149,14 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     const auto peak = all.maximum(statistics.peak_bytes_in_flight);
     const double mean_in_update = 1e-9 * static_cast<double>(all.sum(static_cast<std::int64_t>(1e9 * in_update))) / world.size();
     const double slowest = all.maximum(seconds), longest_in_update = all.maximum(in_update);
+    std::vector<double> latest;
+    for (const double one : late) latest.push_back(all.maximum(one));
     if (world.rank() == 0) {
         fmt::print("{{\"ranks\": {}, \"updates_per_rank\": {}, \"seconds\": {:.6f}, \"update_seconds\": {:.6f}, "
-                   "\"longest_update_seconds\": {:.6f}, \"messages\": {}, "
-                   "\"bytes\": {}, \"peak_bytes_in_flight\": {}, \"sums_right\": {}}}\n",
-                   world.size(), count, slowest, mean_in_update, longest_in_update, messages, bytes, peak, right);
+                   "\"longest_update_seconds\": {:.6f}, \"latest_seconds\": [{:.3f}], "
+                   "\"messages\": {}, \"bytes\": {}, \"peak_bytes_in_flight\": {}, \"sums_right\": {}}}\n",
+                   world.size(), count, slowest, mean_in_update, longest_in_update, fmt::join(latest, ", "), messages, bytes, peak,
+                   right);
         std::fflush(stdout);
     }
     world.barrier();

@@ -427,6 +427,15 @@ void convergent_matrix<T>::write_piece(runtime::payload_writer& out, const targe
     work.done(at(piece.elements) * sizeof(T));
 }
 
+// A number of its own for each of `value`, without order among them: the finaliser of splitmix64 (Steele et al. 2014), which is
+// one-to-one.
+std::uint64_t mixed(std::uint64_t value, std::uint64_t drawn) {
+    value += drawn;
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31U);
+}
+
 // What is for one target, in as many messages as its size asks for.
 template <class T> template <class Fill> void convergent_matrix<T>::send_columns(const target_part& part, Fill fill) {
     for (std::int64_t b = 0; b < part.columns();) {
@@ -444,17 +453,14 @@ template <class T> template <class Fill> void convergent_matrix<T>::send_columns
     }
 }
 
-// Node after node, beginning with the one that the plan's random order begins with.
+// Node after node, in an order drawn for each update. Ranks that all went round the same way, from wherever they begin, would
+// gather behind whoever is slow, and stay together.
 template <class T>
 template <class Fill>
 void convergent_matrix<T>::send_to_nodes(update_plan& plan, std::span<int> targets, const Fill& fill) {
-    if (targets.empty()) return;
     const auto& first_of = world_->node().first_of;
-    const int begin = first_of[at(targets.front())];
-    std::ranges::stable_sort(targets, {}, [&](int target) {
-        const int node = first_of[at(target)];
-        return node >= begin ? node - begin : node - begin + world_->size();
-    });
+    const std::uint64_t drawn = plan.draw();
+    std::ranges::stable_sort(targets, {}, [&](int target) { return mixed(at(first_of[at(target)]), drawn); });
     while (!targets.empty()) {
         std::size_t count = 0, bytes = 0;
         for (; count < targets.size() && first_of[at(targets[count])] == first_of[at(targets.front())]; ++count) {

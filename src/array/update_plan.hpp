@@ -41,6 +41,8 @@ class update_plan {
     [[nodiscard]] std::span<const int> targets() const { return targets_; }
     /// Rows of the target that has most.
     [[nodiscard]] std::size_t most_rows() const;
+    /// A number drawn at random, another one each time.
+    [[nodiscard]] std::uint64_t draw() { return random_(); }
     /// Valid until a part of another process column is asked for.
     [[nodiscard]] target_part part(int target);
 

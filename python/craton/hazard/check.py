@@ -18,7 +18,6 @@ from craton.hazard.pipeline.work import Work
 from craton.runs.words import counted
 from craton.seismology.wave_run.check import memory_bytes
 from craton.seismology.wave_run.setup import largest_step_s
-from craton.tasks import check_cores
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -115,7 +114,7 @@ def examine(config: Config) -> Findings:
     work = Work.of(config)
     waves, tasks = waves_of(work), tasks_of(work, HazardFolder(config.run.directory))
     cores = config.run.all_cores
-    check_cores(tasks, cores)
+    config.run.runs_on.check(tasks, cores)
     points, samples = len(work.points_m), waves.steps // config.green.every
     anelastic = config.ground.attenuation is not None
     largest = max(len(one.surface) for one in work.forecast.ruptures)

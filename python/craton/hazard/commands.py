@@ -39,6 +39,16 @@ Schedule = Annotated[
     str | None,
     choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase."),
 ]
+Engine = Annotated[
+    str | None,
+    choice(
+        "local", "parsl", text="What runs the jobs: this machine, or Parsl (a cluster, a cloud) as --parsl-config says."
+    ),
+]
+ParslConfig = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Python file with config = parsl.Config(...), for --engine parsl."),
+]
 Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores of all jobs together.")]
 Jobs = Annotated[int | None, typer.Option(metavar="J", parser=count, help="Jobs at the same time.")]
 Site = Annotated[str | None, typer.Option(metavar="NAME", help="Site of the run. Default: the first.")]
@@ -50,6 +60,13 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="File to write: .csv, or a picture (.png, .svg, .pdf)."),
 ]
 INSTEAD = "one process, which starts its wave runs itself ([run] ranks)"
+
+
+def _engine(engine: str | None, parsl_config: Path | None) -> dict[str, str | None]:
+    """Settings of [run]. A file for Parsl alone means Parsl."""
+    if parsl_config is None:
+        return {"engine": engine}
+    return {"engine": engine or "parsl", "parsl_config": str(parsl_config.absolute())}
 
 
 @app.command("check")
@@ -70,6 +87,8 @@ def check(config: ConfigFile, as_json: Json = False) -> None:
 def run(
     config: ConfigFile,
     schedule: Schedule = None,
+    engine: Engine = None,
+    parsl_config: ParslConfig = None,
     cores: Cores = None,
     jobs: Jobs = None,
     threads: Threads = None,
@@ -83,10 +102,10 @@ def run(
     Example:
         craton hazard run basin.toml
 
-    The command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. The command
-    check tells what the run needs. An interrupted run goes on with the command resume. The folder has report.html, hazard.h5,
-    curves.csv, maps.csv, disaggregation.csv and openquake/. With --json the record is printed, and progress goes to standard
-    error.
+    The command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. With
+    --parsl-config they run where Parsl says, on the nodes of a cluster for example. The command check tells what the run needs. An
+    interrupted run goes on with the command resume. The folder has report.html, hazard.h5, curves.csv, maps.csv,
+    disaggregation.csv and openquake/. With --json the record is printed, and progress goes to standard error.
     """
     keep_mpi_off()
     check_alone("craton hazard run", INSTEAD)
@@ -94,7 +113,15 @@ def run(
     from craton.hazard.config import load_config
     from craton.runs.progress import make_console
 
-    settings = load_config(config, directory=directory, schedule=schedule, cores=cores, jobs=jobs, threads=threads)
+    settings = load_config(
+        config,
+        directory=directory,
+        schedule=schedule,
+        **_engine(engine, parsl_config),
+        cores=cores,
+        jobs=jobs,
+        threads=threads,
+    )
     found = command.run(settings, console=make_console(stderr=as_json), overwrite=overwrite, report=report)
     if as_json:
         print_json(found.to_dict())
@@ -105,6 +132,8 @@ def resume(
     directory: RunDirectory,
     config: ChangedConfig = None,
     schedule: Schedule = None,
+    engine: Engine = None,
+    parsl_config: ParslConfig = None,
     cores: Cores = None,
     jobs: Jobs = None,
     threads: Threads = None,
@@ -131,6 +160,7 @@ def resume(
         console=make_console(stderr=as_json),
         report=report,
         schedule=schedule,
+        **_engine(engine, parsl_config),
         cores=cores,
         jobs=jobs,
         threads=threads,

@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from craton._launch import usable_cores
 from craton.hazard.forecast.config import FaultConfig, ForecastConfig, ModelConfig, VariationsConfig
 from craton.hazard.motion.slip_rates import SHAPES
 from craton.seismology.wave_run import config as waves
@@ -41,6 +40,7 @@ from craton.settings import (
     template_of,
     text,
 )
+from craton.tasks import ENGINES, Engine
 
 __all__ = ["SCHEDULES", "Config", "SiteConfig", "load_config", "template", "waves_config"]
 
@@ -94,8 +94,14 @@ class RunConfig:
     """Where results go, and how the work is shared out."""
 
     directory: str = directory_setting()
-    cores: int = setting(0, integer(0, 10**5), "that jobs may use together; 0: all that this process may use")
-    jobs: int = setting(5, integer(1, 10**4), "at the same time, at most")
+    engine: str = setting("local", choice(*ENGINES), "local: processes of this machine; parsl: where parsl_config says")
+    parsl_config: str = setting(
+        "", text, "Python file with config = parsl.Config(...), as Parsl's documentation has it", path="input"
+    )
+    cores: int = setting(0, integer(0, 10**7), "that jobs may use together; 0: all of the machine or the engine")
+    jobs: int = setting(
+        0, integer(0, 10**7), "at the same time, at most; 0: 5 on this machine, as many as there are cores on an engine"
+    )
     schedule: str = setting("pipeline", choice(*SCHEDULES), "pipeline: across sites; sequential: phase after phase")
     ranks: int = setting(1, integer(1, 10**6), "of each wave run")
     decomposition: tuple[int, ...] = setting(
@@ -106,15 +112,27 @@ class RunConfig:
     variations_per_task: int = setting(0, integer(0, 10**9), "of post-processing; 0: a quarter of a site's")
     memory_mb: float = setting(1024.0, number(1, 1e7, "MB"), "MB that a rupture's tensors may take")
 
+    @cached_property
+    def runs_on(self) -> Engine:
+        """What runs the jobs. UserError where it is asked for something and cannot be used."""
+        return Engine(self.engine, self.parsl_config)
+
     @property
     def all_cores(self) -> int:
         """Cores that jobs may use together."""
-        return self.cores or usable_cores()
+        return self.cores or self.runs_on.cores
+
+    @property
+    def most_jobs(self) -> int:
+        """Jobs at the same time."""
+        return self.jobs or self.runs_on.jobs
 
     @property
     def rank_threads(self) -> int:
         """Threads of each rank of a wave run."""
-        return self.threads or (max(1, self.all_cores // self.ranks) if self.schedule == "sequential" else 1)
+        if self.threads or self.schedule == "pipeline":
+            return self.threads or 1
+        return max(1, min(self.all_cores, self.runs_on.task_cores) // self.ranks)
 
 
 @dataclass(frozen=True)

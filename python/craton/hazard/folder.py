@@ -11,6 +11,7 @@
     models/                 curves of ground-motion models for all sites of the configuration
     hazard.h5, curves.csv, maps.csv, disaggregation.csv, openquake/    results of the sites that are finished
     report.html, pictures/  the same to be looked at
+    engine/                 what Parsl said, where it ran the jobs
     record.json             what was done when, on which cores
     progress.json           where the run is, while it has not finished
 
@@ -80,6 +81,8 @@ class HazardFolder(RunFolder[HazardRecord]):
     overview_log = RunFile("overview.log")
     pictures = RunFile("pictures")
     sites = RunFile("sites")
+    engine = RunFile("engine")
+    """Parsl's logs."""
 
     def site(self, name: str) -> Path:
         """All files of a site."""

@@ -30,7 +30,7 @@ from craton.runs.record import facts_of
 from craton.runs.running import begun, finished, resumed
 from craton.runs.status import Status, find_status
 from craton.runs.words import counted
-from craton.tasks import Outcome, Task, TaskRecord, check_cores, run_tasks, utilisation
+from craton.tasks import Outcome, Task, TaskRecord, run_tasks, utilisation
 
 __all__ = ["resume", "run", "status"]
 
@@ -106,7 +106,7 @@ class _Run:
         work = Work.of(config)
         steps = waves_of(work).steps
         tasks, beside = tasks_of(work, folder, report), models_beside(work)
-        check_cores(tasks, config.run.all_cores)
+        config.run.runs_on.check(tasks, config.run.all_cores)
         start = Start("hazard", config.to_dict(), str(config.path), PHASES, threads=config.run.all_cores)
         return _Run(work, folder, tasks, beside, steps, start, report, console)
 
@@ -123,7 +123,8 @@ class _Run:
             outcome = run_tasks(
                 self.tasks,
                 cores=settings.all_cores,
-                jobs=settings.jobs,
+                jobs=settings.most_jobs,
+                backend=settings.runs_on.backend(folder.engine),
                 sequential=settings.schedule == "sequential",
                 progress=display,
             )
@@ -203,7 +204,7 @@ class _Run:
             seconds={"jobs": outcome.seconds},
             schedule=config.run.schedule,
             cores=config.run.all_cores,
-            jobs=config.run.jobs,
+            jobs=config.run.most_jobs,
             given=given,
             computed=computed,
             resumed=present,

@@ -17,16 +17,21 @@ from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.tasks.backend import Backend, Ended
+    from craton.tasks.engine import ENGINES, Engine
     from craton.tasks.graph import Graph, Task
     from craton.tasks.local import LocalBackend
+    from craton.tasks.parsl_backend import ParslBackend
     from craton.tasks.run import Outcome, TaskRecord, check_cores, run_tasks, utilisation
 
 __all__ = [
+    "ENGINES",
     "Backend",
     "Ended",
+    "Engine",
     "Graph",
     "LocalBackend",
     "Outcome",
+    "ParslBackend",
     "Task",
     "TaskRecord",
     "check_cores",

@@ -24,10 +24,18 @@ class Task:
     after: tuple[str, ...] = ()
     """names of the tasks that must be done before"""
     cores: int = 1
+    """of all its ranks together"""
+    ranks: int = 1
+    """of MPI; a divisor of cores"""
+    start_ranks: tuple[str, ...] = ()
+    """Words after those of command that make it start its ranks itself, where no launcher of the engine does."""
     cost: float = 1.0
     """predicted s; weighs tasks against each other"""
     module: str = ""
     """Python module whose main(words) does it in a process that is forked with the module imported; "": a program."""
+    shares_process: bool = False
+    """Of a module: the process may have done other tasks before and may do others after it. For tasks of milliseconds that leave
+    nothing behind in the module: a fork costs several."""
     kind: str = ""
     group: str = ""
     """kind and group go into the record as they are"""
@@ -35,6 +43,10 @@ class Task:
     """In a sequence a task begins when all of earlier phases have ended."""
     leading: bool = False
     """One of these is kept going before anything else: what all others wait for in the end."""
+
+    def words(self) -> list[str]:
+        """The command that does all of it, its ranks too."""
+        return [*self.command(), *self.start_ranks]
 
 
 class Graph:

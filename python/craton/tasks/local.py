@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import wait
 
 from craton._launch import _die_with_parent
@@ -28,8 +28,9 @@ class LocalBackend:
     BLAS has one thread in each; a program that wants more sets it itself.
     """
 
-    def __init__(self) -> None:
-        self._environment = dict(os.environ) | dict.fromkeys(ONE_THREAD, "1")
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        """settings: of the environment of its processes, beside those that this process has."""
+        self._environment = dict(os.environ) | dict(settings or {}) | dict.fromkeys(ONE_THREAD, "1")
         self._programs: dict[str, _Program] = {}
         self._servers: dict[str, JobServer] = {}
 
@@ -39,9 +40,9 @@ class LocalBackend:
             self._server(module).start()
 
     def begin(self, task: Task, cores: Sequence[int]) -> None:  # noqa: ARG002 - a process does not keep to its cores
-        """Begins task.command(). OSError for a program or a server that does not start."""
+        """Begins task.words(). OSError for a program or a server that does not start."""
         if task.module:
-            self._server(task.module).begin(task.name, task.command(), task.log)
+            self._server(task.module).begin(task.name, task.words(), task.log, task.shares_process)
         else:
             self._programs[task.name] = _Program(task, self._environment)
 
@@ -90,7 +91,7 @@ class _Program:
         self.name = task.name
         with task.log.open("wb") as log:
             self.process = subprocess.Popen(
-                list(task.command()),
+                task.words(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

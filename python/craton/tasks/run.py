@@ -43,6 +43,8 @@ class TaskRecord:
     cpu_s: float = 0.0
     """user and system, all of its processes"""
     code: int = 0
+    host: str = ""
+    """where an engine ran it"""
 
     @property
     def seconds(self) -> float:
@@ -147,7 +149,9 @@ class _Run:
 
     def _settle(self, ended: Ended) -> None:
         record = self.running.pop(ended.name)
-        record.code, record.cpu_s, record.ended_s = ended.code, ended.cpu_s, self.now
+        record.code, record.cpu_s, record.ended_s, record.host = ended.code, ended.cpu_s, self.now, ended.host
+        if ended.seconds is not None:  # else time in an engine's queue would count
+            record.begun_s = max(record.begun_s, record.ended_s - ended.seconds)
         self.outcome.records.append(record)
         task = self.graph.tasks[self.graph.numbers[ended.name]]
         done = ended.code == 0 and task.result.is_file()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from craton.tasks import Ended, Graph, LocalBackend, Task, run_tasks
+from craton.tasks import Backend, Ended, Graph, LocalBackend, ParslBackend, Task, run_tasks
 
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
 
@@ -20,10 +22,11 @@ SAME = 3.0
 
 @benchmark(
     "tasks",
-    "ms for an empty task of a graph, among many and among few; ms from the beginning to the end of a process",
+    "ms for an empty task of a graph: its schedule alone, with a process of this machine, through Parsl; ms of a process",
     limit=f"among {FEW} tasks",
     options={
         "tasks": Option(100_000, "empty ones"),
+        "parsl": Option(10_000, "of them through Parsl; 0: none"),
         "starts": Option(40, "processes of each kind, one after the other"),
     },
 )
@@ -31,6 +34,9 @@ def tasks(run: Run) -> Iterator[Measurement]:
     """Tasks in chains of ten, of two widths, on eight cores, through a backend that does nothing but leave the file of each.
 
     They run in the order of a pipeline and in that of a sequence; "restart" has all files already and looks at each.
+
+    "local": as many that create a file each, in processes that they share. "parsl": the same through Parsl's workers on this
+    machine. Beside it stand functions that do nothing, through Parsl without Craton.
 
     Processes: a job forked by craton.tasks' server and one of multiprocessing's forkserver, in turn, both with SciPy imported
     before; and a program, which imports nothing. Rank 0 alone works.
@@ -44,8 +50,101 @@ def tasks(run: Run) -> Iterator[Measurement]:
             [1e3 * _seconds(count, order) / count for _ in range(run.repeats)] for count in (run.options["tasks"], FEW)
         )
         yield Measurement(order, many, "ms per task", few, target=SAME, less_is_better=True, ranks=1, group=group)
+    yield from _empty_ones(run, group)
     run.say("processes ...")
     yield from _starts(run.options["starts"])
+
+
+def _empty_ones(run: Run, group: str) -> Iterator[Measurement]:
+    run.say(f"{group}, local ...")
+    taken = [_whole(run.options["tasks"], lambda _folder: LocalBackend(), jobs=4)]
+    yield Measurement(
+        "local", taken, "ms per task", [1.0], limit="1 ms", target=1, less_is_better=True, ranks=1, group=group
+    )
+    if not run.options["parsl"] or importlib.util.find_spec("parsl") is None:
+        run.say("no tasks through Parsl: " + ("--parsl 0" if not run.options["parsl"] else "it is not installed"))
+        return
+    run.say(f"{run.options['parsl']} through Parsl ...")
+    through = [_whole(run.options["parsl"], _parsl, jobs=100)]
+    alone = [_parsl_alone(run.options["parsl"])]
+    group = f"{run.options['parsl']} empty tasks"
+    yield Measurement(
+        "parsl", through, "ms per task", alone, limit="Parsl alone", less_is_better=True, ranks=1, group=group
+    )
+
+
+PARSL = """
+import parsl
+from parsl.providers import LocalProvider
+
+config = parsl.Config(
+    [
+        parsl.HighThroughputExecutor(
+            "here", max_workers_per_node=2, cores_per_worker=0.5, address="127.0.0.1", encrypted=False,
+            provider=LocalProvider(init_blocks=1, max_blocks=1),
+        )
+    ],
+    strategy="none",
+)
+"""
+
+
+def _parsl(folder: Path) -> ParslBackend:
+    file = folder / "here.py"
+    file.write_text(PARSL)
+    return ParslBackend(file, folder / "engine")
+
+
+def _whole(count: int, backend: Callable[[Path], Backend], jobs: int) -> float:
+    """Milliseconds of one of so many tasks; that it takes to start the backend is not counted."""
+    with tempfile.TemporaryDirectory() as own:
+        folder = Path(own)
+        first = _served(folder, "first")
+        graph = Graph([first, *(_served(folder, f"{n}", after=("first",)) for n in range(count))])
+        begun: list[float] = []
+
+        def progress(ended: Sequence[object], _running: Sequence[object]) -> None:
+            if ended and not begun:
+                begun.append(time.perf_counter())
+
+        outcome = run_tasks(graph, cores=jobs, jobs=jobs, backend=backend(folder), progress=progress)
+        seconds = time.perf_counter() - begun[0]
+        assert len(outcome.records) == count + 1 and not outcome.failures, outcome.failures
+    return 1e3 * seconds / count
+
+
+def _served(folder: Path, name: str, after: tuple[str, ...] = ()) -> Task:
+    file = folder / name
+    return Task(
+        name,
+        result=file,
+        log=folder / "log",
+        command=lambda: [str(file)],
+        module=__name__,
+        shares_process=True,
+        after=after,
+    )
+
+
+def _parsl_alone(count: int) -> float:
+    """Milliseconds of one of so many functions that do nothing."""
+    with tempfile.TemporaryDirectory() as own:
+        backend = _parsl(Path(own))
+        backend.prepare([])
+        kernel = backend.kernel
+
+        def submitted() -> Any:
+            return kernel.submit(
+                os.getpid, app_args=(), executors=["here"], cache=False, ignore_for_cache=None, app_kwargs={}
+            )
+
+        submitted().result()
+        begun = time.perf_counter()
+        for one in [submitted() for _ in range(count)]:
+            one.result()
+        seconds = time.perf_counter() - begun
+        backend.end()
+    return 1e3 * seconds / count
 
 
 class _Leaves:

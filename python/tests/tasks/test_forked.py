@@ -23,6 +23,12 @@ def main(words):
         os.abort()
     if what == "sleep":
         time.sleep(60)
+    if what == "exit":
+        sys.exit(int(os.path.basename(path)))
+    if what == "same":
+        with open(path, "a") as file:
+            file.write(f"{os.getpid()}\\n")
+        return
     assert imported == os.getppid() != os.getpid()
     assert sys.stdin.read() == ""
     open(path, "w").close()
@@ -43,33 +49,51 @@ def ended(server, within_s=20.0):
     return found
 
 
-def task(folder, what, name):
+def task(folder, what, name, **more):
     return Task(
         name=name,
         result=folder / name,
         command=lambda: [what, str(folder / name)],
         log=folder / f"{name}.log",
         module="served_work",
+        **more,
     )
 
 
-def test_the_scheduler_serves_a_module(tmp_path, environment):
-    tasks = [task(tmp_path, "work", f"t{n}") for n in range(6)]
-    tasks += [task(tmp_path, "wrong", "wrong"), task(tmp_path, "crash", "crash")]
+@pytest.mark.parametrize("shares", [False, True])
+def test_the_scheduler_serves_a_module(tmp_path, environment, shares):
+    whats = {"wrong": "wrong", "crash": "crash"} | {f"t{n}": "work" for n in range(6)}
+    tasks = [task(tmp_path, what, name, shares_process=shares) for name, what in whats.items()]
     found = run_tasks(tasks, cores=2, jobs=4)
     assert len(found.records) == 8 and all((tmp_path / f"t{n}").is_file() for n in range(6))
     assert {one.name: one.code for one in found.records} == dict.fromkeys((f"t{n}" for n in range(6)), 0) | {
         "wrong": 2,
         "crash": -signal.SIGABRT,
     }
-    assert all(one.cpu_s > 0 for one in found.records)
+    assert shares or all(one.cpu_s > 0 for one in found.records)
     said = dict(line.split(": ", 1) for line in found.failures)
     assert said["wrong"] == f"{tmp_path / 'wrong'}: a line; allowed: another"
     assert said["crash"].startswith("ended by SIGABRT")
     assert (tmp_path / "t0.log").read_text() == "says work\n"
 
 
-def test_an_interrupt_ends_served_jobs(tmp_path, environment):
+def test_jobs_that_share_their_process(tmp_path, environment, monkeypatch):
+    """One after the other in the same one, until it has done enough of them."""
+    server = JobServer("served_work", environment)
+    for n in range(1003):
+        server.begin(f"{n}", ["same", str(tmp_path / "pids")], tmp_path / "log", shares_process=True)
+        assert ended(server) == [Ended(f"{n}", 0, cpu_s=pytest.approx(0, abs=1))]
+    server.begin("exits", ["exit", str(tmp_path / "7")], tmp_path / "log", shares_process=True)
+    assert ended(server)[0].code == 7
+    server.begin("last", ["same", str(tmp_path / "pids")], tmp_path / "log", shares_process=True)
+    assert ended(server)[0].code == 0
+    pids = (tmp_path / "pids").read_text().split()
+    assert pids == [pids[0]] * 1000 + [pids[1000]] * 4 and pids[0] != pids[1000]
+    server.close()
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_an_interrupt_ends_served_jobs(tmp_path, environment, shares):
     seen = []
 
     def interrupt(_ended, running):
@@ -79,7 +103,8 @@ def test_an_interrupt_ends_served_jobs(tmp_path, environment):
 
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_tasks([task(tmp_path, "sleep", f"t{n}") for n in range(2)], cores=2, jobs=2, progress=interrupt)
+        sleepers = [task(tmp_path, "sleep", f"t{n}", shares_process=shares) for n in range(2)]
+        run_tasks(sleepers, cores=2, jobs=2, progress=interrupt)
     assert seen == [2] and time.monotonic() - before < 30
 
 

@@ -104,8 +104,7 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
         place, what = own.unfinished, ["run", str(folder.waves_config(name, direction)), "--overwrite"]
         if place is not None and place.worth_resuming:
             what = ["resume", str(own.path), str(folder.waves_config(name, direction))]
-        shared = ["--no-report", "--threads", str(threads), *(["--ranks", str(ranks)] if ranks > 1 else [])]
-        return [*CRATON, "waves", *what, *shared]
+        return [*CRATON, "waves", *what, "--no-report", "--threads", str(threads)]
 
     return [
         Task(
@@ -114,6 +113,8 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
             group=name,
             phase=PHASES * site + at,
             cores=ranks * threads,
+            ranks=ranks,
+            start_ranks=("--ranks", str(ranks)) if ranks > 1 else (),
             result=folder.waves(name, direction) / "record.json",
             command=partial(command, direction),
             log=folder.site(name) / f"waves-{direction}.log",
