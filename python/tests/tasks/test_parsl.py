@@ -9,36 +9,16 @@ import sys
 import time
 from pathlib import Path
 
+import parsl_here
 import pytest
 from craton.errors import UserError
 from craton.tasks import Engine, Graph, ParslBackend, Task, run_tasks
+from parsl_here import configuration
 
 psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install 'craton[cluster]'")
 pytest.importorskip("parsl", reason="parsl is not installed: pip install 'craton[cluster]'")
 
 from craton.tasks.parsl_places import Place, place_for
-
-WORKERS = """
-from parsl import Config, HighThroughputExecutor
-from parsl.providers import LocalProvider
-
-config = Config(
-    executors=[
-        HighThroughputExecutor(
-            label="here", max_workers_per_node={workers}, cores_per_worker=0.5, address="127.0.0.1", encrypted=False,
-            heartbeat_period=2, provider=LocalProvider(init_blocks=1, max_blocks=1),
-        ),
-    ],
-    strategy="none",
-    retries={retries},
-)
-"""
-
-
-def configuration(folder, workers=2, retries=0):
-    file = folder / "here.py"
-    file.write_text(WORKERS.format(workers=workers, retries=retries))
-    return file
 
 
 def program(folder, name, script, after=(), **more):
@@ -158,7 +138,7 @@ CONTROLLER = """
 import sys
 from pathlib import Path
 from craton.tasks import ParslBackend, run_tasks
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from test_parsl import LEAVE, program
 folder = Path({folder!r})
 tasks = [program(folder, "quick", LEAVE)]
@@ -182,7 +162,9 @@ open(sys.argv[1], "w").close()
 def test_the_controller_is_killed_and_the_next_one_does_what_is_missing(tmp_path):
     """A task that a worker still runs is ended before it is begun again."""
     configuration(tmp_path)
-    script = CONTROLLER.format(tests=str(Path(__file__).parent), folder=str(tmp_path), slow=SLOW)
+    script = CONTROLLER.format(
+        tests=[str(Path(__file__).parent), str(Path(parsl_here.__file__).parent)], folder=str(tmp_path), slow=SLOW
+    )
     words = [sys.executable, "-c", script]
     first = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     wait_until(lambda: (tmp_path / "slow.begun").exists() and (tmp_path / "slow.begun").read_text())
