@@ -27,7 +27,15 @@ from typing import IO, NoReturn
 
 from craton.errors import UserError
 
-__all__ = ["checked_ranks", "launched_size", "main_guard", "mpiexec_command", "run_under_mpi", "usable_cores"]
+__all__ = [
+    "checked_ranks",
+    "environment_of_a_program",
+    "launched_size",
+    "main_guard",
+    "mpiexec_command",
+    "run_under_mpi",
+    "usable_cores",
+]
 
 TERMINAL = "CRATON_TERMINAL"
 """Set for the ranks by the launcher: "1" if its own standard output is a terminal. Ranks of Open MPI always see one."""
@@ -68,6 +76,26 @@ def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
         if environment.get(name, "").isdigit():
             return int(environment[name])
     return 0 if "PMIX_RANK" in environment or "PMI_RANK" in environment else None
+
+
+OF_A_RANK = (
+    *("OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "OMPI_APP_CTX", "OMPI_ARGV", "OMPI_COMMAND", "OMPI_FILE_LOCATION"),
+    *("OMPI_FIRST_RANKS", "OMPI_NUM_APP_CTX", "OMPI_MCA_ess", "OMPI_MCA_orte_", "OMPI_MCA_pmix"),
+    *("PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPI_LOCALRANKID"),
+    *("SLURM_STEP", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_TASK_PID", "SLURM_SRUN_"),
+    "CRATON_RANKS_PER_NODE",
+)
+"""How names of variables begin that a launcher gives to a rank: a program with an mpiexec of its own must not see them."""
+OF_AN_ALLOCATION = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE")
+"""Of a batch system's: mpiexec would start ranks on all of its nodes."""
+
+
+def environment_of_a_program(
+    environment: Mapping[str, str] = os.environ, *, on_this_node: bool = False
+) -> dict[str, str]:
+    """The environment for a program that is no rank of this job. on_this_node: it starts its own ranks here, and nowhere else."""
+    left_out = (*OF_A_RANK, *(OF_AN_ALLOCATION if on_this_node else ()))
+    return {name: value for name, value in environment.items() if not name.startswith(left_out)}
 
 
 # ------------------------------------------------------------------------------------------------- inside each rank

@@ -12,6 +12,7 @@ from craton._launch import usable_cores
 from craton.errors import UserError
 from craton.tasks.backend import Backend
 from craton.tasks.graph import Task
+from craton.tasks.in_worker import revoke
 from craton.tasks.local import LocalBackend
 from craton.tasks.run import check_cores
 
@@ -39,8 +40,10 @@ class Engine:
 
     @property
     def task_cores(self) -> int:
-        """Cores that one task may have, at most."""
-        return max(one.cores for one in self._places) if self._places else usable_cores()
+        """Cores that one process may have, at most."""
+        if not self._places:
+            return usable_cores()
+        return max(one.cores // max(1, one.nodes) for one in self._places)
 
     @property
     def jobs(self) -> int:
@@ -61,8 +64,9 @@ class Engine:
                 place_for(task, self._places)
 
     def backend(self, folder: Path) -> Backend:
-        """What runs the tasks. folder: for the engine's own logs."""
+        """What runs the tasks. folder: for the engine's own logs. Ends what workers of a killed run still do in this folder."""
         if not self._places:
+            revoke(folder)
             return LocalBackend()
         from craton.tasks.parsl_backend import ParslBackend
 

@@ -182,6 +182,7 @@ class _Server:
         else:
             server, pid = os.getpid(), os.fork()
             if pid == 0:
+                self._close_shared()
                 _do_alone(self.work, job, server)
         self.jobs[pid] = job["job"]
         _say(f"begun {job['job']} {pid}")
@@ -190,19 +191,31 @@ class _Server:
         (hears, ask), (told, tells) = os.pipe(), os.pipe()
         server, pid = os.getpid(), os.fork()
         if pid == 0:
-            for other in (ask, told, *(end for one in self.shared.values() for end in (one.asks, one.told))):
-                os.close(other)
+            os.close(ask)
+            os.close(told)
+            self._close_shared()
             _do_many(self.work, hears, tells, server)
         os.close(hears)
         os.close(tells)
+        os.set_blocking(told, False)
         process = self.shared[told] = _Shared(pid, ask, told)
         return process
 
+    def _close_shared(self) -> None:
+        """In a process of a job: the pipes of others."""
+        for one in self.shared.values():
+            os.close(one.asks)
+            os.close(one.told)
+
     def _hear(self, process: _Shared) -> None:
         """A line for each job that it has done. Nothing: it has died, and SIGCHLD says how."""
-        for line in os.read(process.told, 1 << 12).splitlines():
+        said = b""
+        with contextlib.suppress(BlockingIOError):
+            said = os.read(process.told, 1 << 12)
+        for line in said.splitlines():
             _say(f"ended {self.jobs.pop(process.pid)} {line.decode()}")
             process.jobs += 1
+            process.cpu_s += float(line.split()[1])
             if process.jobs < JOBS_OF_A_PROCESS:
                 self.idle.append(process)
             else:
@@ -217,11 +230,13 @@ class _Server:
                 break
             if not pid:
                 break
+            cpu_s = usage.ru_utime + usage.ru_stime
             for process in [one for one in self.shared.values() if one.pid == pid]:
                 self._hear(process)  # what it has said before
+                cpu_s = max(0.0, cpu_s - process.cpu_s)
                 self._forget(process)
             if pid in self.jobs:
-                code, cpu_s = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+                code = os.waitstatus_to_exitcode(status)
                 _say(f"ended {self.jobs.pop(pid)} {code} {cpu_s:.6f}")
 
     def _forget(self, process: _Shared) -> None:
@@ -241,6 +256,8 @@ class _Shared:
     asks: int
     told: int
     jobs: int = 0
+    cpu_s: float = 0.0
+    """of these"""
 
     def ask(self, line: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # it has just died: SIGCHLD tells

@@ -1,8 +1,9 @@
 """What a worker of an engine does for a task: runs it as a process, ends it when a later run takes over, tells how it ended.
 
 A worker may live on after the process that sent it a task, if that was killed. Two things keep a task from being done twice at the
-same time. Each run leaves a word of its own in a file that all workers read (Lease): a worker whose word is an old one ends its
-task. And a task's log is locked while the task runs, so that the next run's worker waits until it has ended.
+same time. Each run leaves a word of its own in a file that all workers read (Lease). A worker whose word is an old one, or gone,
+ends its task; the next run gives it time to. And a task's log is locked while the task runs, so that the next run's worker waits
+until it has ended, on file systems whose locks reach other nodes.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
+from craton._launch import environment_of_a_program
 from craton.tasks.backend import Ended
 from craton.tasks.graph import Task
-from craton.tasks.local import LocalBackend
+from craton.tasks.local import SECONDS_TO_END, LocalBackend
 
-__all__ = ["Lease", "Sent", "run_sent"]
+__all__ = ["LEASE", "Lease", "Sent", "revoke", "run_sent"]
 
 LOOK_EVERY_S = 0.5
 PREFIX = "PARSL_MPI_PREFIX"
@@ -42,16 +44,35 @@ class Lease:
     word: str
 
     def take(self) -> None:
-        """Makes this run the one."""
+        """Makes this run the one. Waits for what workers of a killed one still do."""
+        revoke(self.file.parent)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         aside = self.file.with_suffix(".new")
         aside.write_text(self.word, encoding="utf-8")
         aside.rename(self.file)
 
     def is_over(self) -> bool:
-        """Whether another run has taken over. A file that cannot be read just now says nothing."""
-        with contextlib.suppress(OSError):
+        """Whether this run has ended, or another one has taken over. A file that cannot be read just now says nothing."""
+        try:
             return self.file.read_text(encoding="utf-8") != self.word
-        return False
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
+
+LEASE = "run"
+"""Name of its file."""
+
+
+def revoke(folder: Path, *, wait: bool = True) -> None:
+    """Makes workers of a run that has not ended it itself end its tasks; nothing where there is none. wait: until they have."""
+    try:
+        (folder / LEASE).unlink()
+    except FileNotFoundError:
+        return
+    if wait:
+        time.sleep(LOOK_EVERY_S + SECONDS_TO_END)
 
 
 @dataclass(frozen=True)
@@ -70,13 +91,13 @@ class Sent:
     lease: Lease
 
 
-def run_sent(sent: Sent) -> Ended:
+def run_sent(sent: Sent, parsl_resource_specification: object = None) -> Ended:  # noqa: ARG001 - Parsl hands it on
     """Does the task in a process of this machine. Called by a worker, one task at a time."""
     begun = time.monotonic()
     with _locked_log(sent) as log:
         if log is None or sent.lease.is_over():
             return Ended(sent.name, -signal.SIGTERM, why=TAKEN_OVER)
-        backend = _backend(sent.settings)
+        backend = _backend(sent.settings, sent.by_launcher)
         try:
             backend.begin(_task(sent), [])
         except OSError as problem:
@@ -94,9 +115,13 @@ TAKEN_OVER = "another run has taken over"
 
 
 @lru_cache
-def _backend(settings: frozenset[tuple[str, str]]) -> LocalBackend:
-    """Of this worker: its servers have imported what the next tasks need."""
-    return LocalBackend(dict(settings))
+def _backend(settings: frozenset[tuple[str, str]], by_launcher: bool) -> LocalBackend:
+    """Of this worker: its servers have imported what the next tasks need.
+
+    Unless a launcher starts the ranks of its tasks, they are no part of the job that the worker may be a part of.
+    """
+    own = dict(os.environ) if by_launcher else environment_of_a_program(on_this_node=True)
+    return LocalBackend(own | dict(settings))
 
 
 def _task(sent: Sent) -> Task:
@@ -116,6 +141,8 @@ def _task(sent: Sent) -> Task:
 @contextlib.contextmanager
 def _locked_log(sent: Sent) -> Iterator[IO[bytes] | None]:
     """Waits while another worker still does the same task. None if this run is over before that has ended."""
+    sent.log.parent.mkdir(parents=True, exist_ok=True)  # this node may not have seen it yet
+    pause = 0.01
     with sent.log.open("ab") as log:
         while True:
             try:
@@ -125,7 +152,8 @@ def _locked_log(sent: Sent) -> Iterator[IO[bytes] | None]:
                 if sent.lease.is_over():
                     yield None
                     return
-                time.sleep(LOOK_EVERY_S)
+                time.sleep(pause)
+                pause = min(2 * pause, LOOK_EVERY_S)
             except OSError as problem:
                 if problem.errno not in NO_LOCKS:
                     raise

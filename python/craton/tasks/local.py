@@ -28,9 +28,9 @@ class LocalBackend:
     BLAS has one thread in each; a program that wants more sets it itself.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        """settings: of the environment of its processes, beside those that this process has."""
-        self._environment = dict(os.environ) | dict(settings or {}) | dict.fromkeys(ONE_THREAD, "1")
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """environment: of its processes; by default that of this one."""
+        self._environment = dict(os.environ if environment is None else environment) | dict.fromkeys(ONE_THREAD, "1")
         self._programs: dict[str, _Program] = {}
         self._servers: dict[str, JobServer] = {}
 

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -25,7 +26,7 @@ from craton._launch import SETTINGS
 from craton.errors import UserError
 from craton.tasks.backend import Ended
 from craton.tasks.graph import Task
-from craton.tasks.in_worker import Lease, Sent, run_sent
+from craton.tasks.in_worker import LEASE, Lease, Sent, revoke, run_sent
 from craton.tasks.parsl_places import Place, load_parsl_config, place_for, places_of
 
 __all__ = ["ParslBackend"]
@@ -49,10 +50,12 @@ class ParslBackend:
         self.file, self.folder = file, folder
         self._config = load_parsl_config(file)
         self.places: list[Place] = places_of(self._config, file)
-        self._lease = Lease(folder / "run", uuid.uuid4().hex)
+        self._lease = Lease(folder.absolute() / LEASE, uuid.uuid4().hex)
+        self._tries: Counter[str] = Counter()
         self.kernel: Any = None
         """Parsl, once it has started"""
         self._news: queue.SimpleQueue[tuple[Task, Future[Ended]]] = queue.SimpleQueue()
+        self._retries = 0
         self._unseen: list[tuple[float, Task, Ended]] = []
         self._looked = 0.0
 
@@ -71,12 +74,12 @@ class ParslBackend:
         self.check(tasks)
         import parsl
 
-        self.folder.mkdir(parents=True, exist_ok=True)
         self._lease.take()
         self._find_programs()
         config = self._config
         if config.run_dir == "runinfo":
             config.run_dir = str(self.folder / "parsl")
+        self._retries, config.retries = config.retries, 0  # a task that is begun again may have other words
         for one in self._executors:  # what they start here ends with this process
             one.interchange_launch_cmd = [sys.executable, "-m", "craton.tasks.with_parent", *one.interchange_launch_cmd]
         logging.getLogger("parsl").propagate = False  # it has a file of its own
@@ -91,20 +94,19 @@ class ParslBackend:
     def begin(self, task: Task, cores: Sequence[int]) -> None:  # noqa: ARG002 - Parsl chooses them
         """Sends the task to its executor, which may have to wait for a node. UserError if there is no place for it."""
         place = place_for(task, self.places)
-        by_launcher = place.node_cores > 0
-        words = (*task.command(), *(() if by_launcher else task.start_ranks))
-        lease = Lease(self._lease.file.absolute(), self._lease.word)
+        by_launcher = place.nodes > 0
+        words = task.command() if by_launcher else task.words()
         sent = Sent(
             task.name,
-            words,
+            tuple(words),
             task.log.absolute(),
             task.module,
             task.shares_process,
-            by_launcher and task.ranks > 1,
+            by_launcher,
             _settings(),
-            lease,
+            self._lease,
         )
-        wanted = {"parsl_resource_specification": _nodes(task, place)} if by_launcher else {}
+        wanted = {"parsl_resource_specification": place.nodes_for(task)} if by_launcher else {}
         future = self.kernel.submit(
             run_sent,
             app_args=(sent,),
@@ -121,22 +123,37 @@ class ParslBackend:
         with contextlib.suppress(queue.Empty):
             task, done = self._news.get(timeout=wait_s)
             while True:
-                self._unseen.append((time.monotonic() + SECONDS_TO_SEE, task, _outcome(task, done)))
+                self._hear(task, done)
                 task, done = self._news.get_nowait()
         found = [one for until, task, one in self._unseen if _seen(task, one) or time.monotonic() > until]
         names = {one.name for one in found}
         self._unseen = [waits for waits in self._unseen if waits[2].name not in names]
         return found
 
+    def _hear(self, task: Task, done: Future[Ended]) -> None:
+        """A task that has ended; one whose worker or node has died is begun again, as often as the configuration allows."""
+        problem = done.exception()
+        if problem is None:
+            ended = done.result()
+        elif self._tries[task.name] < self._retries:
+            self._tries[task.name] += 1
+            self.begin(task, [])
+            return
+        else:
+            ended = Ended(task.name, -signal.SIGKILL, why=f"Parsl: {_first_line(problem)}")
+        self._unseen.append((time.monotonic() + SECONDS_TO_SEE, task, ended))
+
     def end(self) -> None:
         """Ends workers and blocks, and with them all tasks that still run."""
         if self.kernel is None:
             return
+        revoke(self.folder, wait=False)
         kernel, self.kernel = self.kernel, None
         with _deaf():
             for one in self._executors:
                 if _code(one) is not None:  # Parsl would ask it for ever which blocks are idle
-                    one.set_bad_state_and_fail_all(RuntimeError("its interchange has ended"))
+                    if not one.bad_state_is_set:
+                        one.set_bad_state_and_fail_all(RuntimeError("its interchange has ended"))
                     one.provider.cancel(list(one.blocks_to_job_id.values()))
             ending = threading.Thread(target=kernel.cleanup, daemon=True)
             ending.start()
@@ -191,20 +208,6 @@ def _deaf() -> Iterator[None]:
 
 def _settings() -> frozenset[tuple[str, str]]:
     return frozenset((name, value) for name, value in os.environ.items() if name.startswith(SETTINGS))
-
-
-def _nodes(task: Task, place: Place) -> dict[str, int]:
-    """Of a task of several ranks, as few nodes as hold them."""
-    rank_cores = max(1, task.cores // task.ranks)
-    per_node = max(1, min(task.ranks, place.node_cores // rank_cores))
-    return {"num_nodes": -(-task.ranks // per_node), "num_ranks": task.ranks, "ranks_per_node": per_node}
-
-
-def _outcome(task: Task, done: Future[Ended]) -> Ended:
-    problem = done.exception()
-    if problem is None:
-        return done.result()
-    return Ended(task.name, -signal.SIGKILL, why=f"Parsl: {_first_line(problem)}")
 
 
 def _seen(task: Task, ended: Ended) -> bool:

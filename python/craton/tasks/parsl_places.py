@@ -21,27 +21,55 @@ if TYPE_CHECKING:
 
 __all__ = ["Place", "load_parsl_config", "place_for", "places_of"]
 
-MOST_NODES = 100_000
+MOST_BLOCKS = 1000
 """Counted, of an executor that may grow without a limit."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """An executor, as tasks see it."""
+    """An executor, as tasks see it: its workers, or nodes that the ranks of a task share."""
 
     executor: str
     """its label"""
     cores: int
-    """that a task may have: those of a worker, or of all nodes that tasks of several ranks share"""
-    tasks: int
-    """at the same time, once all blocks are there"""
-    node_cores: int = 0
-    """of a node, where tasks may have ranks on several; 0: a task is one process on one node, and what that starts there"""
+    """that a task may have: those of a worker, or of all nodes of a block"""
+    count: int
+    """workers, or blocks, once all are there"""
+    nodes: int = 0
+    """of a block that tasks of several ranks share; 0: a task is one process on one node, and what that starts there"""
+    tasks: int = 1
+    """of several ranks in a block at the same time"""
+    launcher: str = ""
+    """that starts them"""
 
     @property
     def all_cores(self) -> int:
         """Cores of all tasks together."""
-        return self.cores if self.node_cores else self.cores * self.tasks
+        return self.cores * self.count
+
+    def nodes_for(self, task: Task) -> dict[str, int | str]:
+        """What Parsl is told of a task of several ranks: as few nodes as hold them, and its threads."""
+        rank_cores = task.cores // task.ranks
+        per_node = max(1, min(task.ranks, self.cores // self.nodes // rank_cores))
+        found = {"num_nodes": -(-task.ranks // per_node), "num_ranks": task.ranks, "ranks_per_node": per_node}
+        threads = {"srun": f"--cpus-per-task={rank_cores}", "aprun": f"-d {rank_cores}"}
+        return found | ({"launcher_options": threads[self.launcher]} if self.launcher in threads else {})
+
+    def holds(self, task: Task) -> bool:
+        """Whether the task could begin here. UserError where tasks like this one would stop the executor."""
+        if not self.nodes:
+            return self.cores >= task.cores
+        if task.ranks == 1 or task.module or task.cores // task.ranks > self.cores // self.nodes:
+            return False
+        wanted = int(self.nodes_for(task)["num_nodes"])
+        if (
+            wanted <= self.nodes < wanted * self.tasks
+        ):  # Parsl 2026.10 loses results where tasks wait for nodes of their block
+            raise UserError(
+                f"{task.name}: takes {wanted} nodes of executor '{self.executor}', which begins {self.tasks} tasks on "
+                f"{self.nodes} nodes; allowed: max_workers_per_block={self.nodes // wanted}"
+            )
+        return wanted <= self.nodes
 
 
 def load_parsl_config(file: Path) -> Config:
@@ -86,52 +114,55 @@ def places_of(config: Config, file: Path) -> list[Place]:
 
 def place_for(task: Task, places: Sequence[Place]) -> Place:
     """The place with the fewest cores that are enough, a worker before nodes that ranks share. UserError if there is none."""
-    fit = [one for one in places if one.cores >= task.cores and (one.node_cores == 0 or _fits_nodes(task, one))]
+    fit = [one for one in places if one.holds(task)]
     if not fit:
-        offered = ", ".join(f"{one.cores} ({one.executor})" for one in places)
+        offered = ", ".join(f"{one.cores} ({one.executor}{', several ranks' if one.nodes else ''})" for one in places)
         raise UserError(
-            f"{task.name}: needs {task.cores} cores; allowed: what a worker or all nodes of the engine have, {offered}, or fewer "
-            "ranks or threads"
+            f"{task.name}: needs {task.cores} cores for {task.ranks} ranks; allowed: what executors have for a task, {offered}, or "
+            "fewer ranks or threads"
         )
-    return min(fit, key=lambda one: (one.node_cores > 0, one.cores))
-
-
-def _fits_nodes(task: Task, place: Place) -> bool:
-    return task.cores // task.ranks <= place.node_cores
+    return min(fit, key=lambda one: (one.nodes > 0, one.cores))
 
 
 def _of_workers(executor: Any, file: Path) -> Place:
-    cores = max(1, int(executor.cores_per_worker))
+    provider = executor.provider
     limits = [executor.max_workers_per_node]
-    node_cores = _node_cores(executor)
-    if node_cores:
+    if node_cores := _node_cores(executor):
         limits.append(max(1, int(node_cores / executor.cores_per_worker)))
     if executor.available_accelerators:
         limits.append(len(executor.available_accelerators))
+    if executor.mem_per_worker and getattr(provider, "mem_per_node", None):
+        limits.append(max(1, int(provider.mem_per_node / executor.mem_per_worker)))
     workers = min(limits)
     if workers == float("inf"):
         raise UserError(
             f"{file}: executor '{executor.label}' does not tell how many workers a node has; allowed: max_workers_per_node=N, or a "
             "provider with cores_per_node=N"
         )
-    return Place(executor.label, cores, int(workers) * _nodes(executor))
+    pools = _blocks(executor) * (1 if _starts_one_pool(provider) else provider.nodes_per_block)
+    return Place(executor.label, max(1, int(executor.cores_per_worker)), int(workers) * pools)
 
 
 def _of_nodes(executor: Any, file: Path) -> Place:
-    cores, nodes = _node_cores(executor), _nodes(executor)
+    cores, nodes = _node_cores(executor), executor.provider.nodes_per_block
     if not cores:
         raise UserError(
             f"{file}: executor '{executor.label}' does not tell how many cores a node has; allowed: a provider with "
             "cores_per_node=N"
         )
-    together = executor.provider.nodes_per_block
-    return Place(executor.label, cores * together, executor.max_workers_per_block * nodes // together, node_cores=cores)
+    tasks = executor.max_workers_per_block
+    return Place(executor.label, cores * nodes, _blocks(executor), nodes, tasks, executor.mpi_launcher)
 
 
-def _nodes(executor: Any) -> int:
-    """Of all blocks."""
-    provider = executor.provider
-    return max(1, int(min(provider.nodes_per_block * provider.max_blocks, MOST_NODES)))
+def _blocks(executor: Any) -> int:
+    return max(1, int(min(executor.provider.max_blocks, MOST_BLOCKS)))
+
+
+def _starts_one_pool(provider: Any) -> bool:
+    """On the first node of a block."""
+    from parsl.launchers import SimpleLauncher, SingleNodeLauncher
+
+    return isinstance(getattr(provider, "launcher", None), (SimpleLauncher, SingleNodeLauncher))
 
 
 def _node_cores(executor: Any) -> int:

@@ -118,7 +118,7 @@ def _served(folder: Path, name: str, after: tuple[str, ...] = ()) -> Task:
     return Task(
         name,
         result=file,
-        log=folder / "log",
+        log=folder / f"{name}.log",
         command=lambda: [str(file)],
         module=__name__,
         shares_process=True,

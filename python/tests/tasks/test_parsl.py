@@ -137,7 +137,7 @@ def test_an_engine_that_dies_is_missed(tmp_path, monkeypatch):
 CONTROLLER = """
 import sys
 from pathlib import Path
-from craton.tasks import ParslBackend, run_tasks
+from craton.tasks import Engine, ParslBackend, run_tasks
 sys.path[:0] = {tests!r}
 from test_parsl import LEAVE, program
 folder = Path({folder!r})
@@ -159,8 +159,9 @@ open(sys.argv[1], "w").close()
 """
 
 
-def test_the_controller_is_killed_and_the_next_one_does_what_is_missing(tmp_path):
-    """A task that a worker still runs is ended before it is begun again."""
+@pytest.mark.parametrize("engine", ["parsl", "local"])
+def test_the_controller_is_killed_and_the_next_one_does_what_is_missing(tmp_path, engine):
+    """A task that a worker still runs is ended before it is begun again, by whatever runs it then."""
     configuration(tmp_path)
     script = CONTROLLER.format(
         tests=[str(Path(__file__).parent), str(Path(parsl_here.__file__).parent)], folder=str(tmp_path), slow=SLOW
@@ -172,6 +173,10 @@ def test_the_controller_is_killed_and_the_next_one_does_what_is_missing(tmp_path
     first.wait()
     (left,) = (tmp_path / "slow.begun").read_text().split()
     assert psutil.pid_exists(int(left)), "workers go on where nobody told them to end"
+    if engine == "local":
+        here = 'Engine("local").backend(folder / "engine")'
+        words[-1] = script.replace('ParslBackend(folder / "here.py", folder / "engine")', here)
+        assert here in words[-1]
     second = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert second.stdout == "slow last\n", second.stderr
     begun = (tmp_path / "slow.begun").read_text().split()
@@ -244,8 +249,10 @@ from parsl.providers import SlurmProvider
 config = parsl.Config([
     parsl.HighThroughputExecutor("ones", max_workers_per_node=64, provider=SlurmProvider(nodes_per_block=2, max_blocks=3)),
     parsl.HighThroughputExecutor("wide", cores_per_worker=16, provider=SlurmProvider(cores_per_node=64, max_blocks=2)),
+    parsl.HighThroughputExecutor("pool", cores_per_worker=2, mem_per_worker=3,
+        provider=SlurmProvider(cores_per_node=64, mem_per_node=32, nodes_per_block=4, max_blocks=2, launcher=SimpleLauncher())),
     MPIExecutor("nodes", max_workers_per_block=2, mpi_launcher="srun",
-                provider=SlurmProvider(cores_per_node=64, nodes_per_block=4, max_blocks=1, launcher=SimpleLauncher())),
+                provider=SlurmProvider(cores_per_node=64, nodes_per_block=4, max_blocks=3, launcher=SimpleLauncher())),
 ])
 """
 
@@ -253,38 +260,64 @@ config = parsl.Config([
 def test_places_of_a_cluster(tmp_path):
     file = tmp_path / "cluster.py"
     file.write_text(NODES)
-    backend = ParslBackend(file, tmp_path / "engine")
-    assert backend.places == [Place("ones", 1, 384), Place("wide", 16, 8), Place("nodes", 256, 2, node_cores=64)]
+    places = ParslBackend(file, tmp_path / "engine").places
+    nodes = Place("nodes", 256, 3, nodes=4, tasks=2, launcher="srun")
+    assert places == [Place("ones", 1, 192), Place("wide", 16, 8), Place("pool", 2, 20), nodes]
     engine = Engine("parsl", str(file))
-    assert engine.cores == backend.cores == 384 + 128 + 256 and engine.task_cores == 256
+    assert engine.cores == 192 + 128 + 40 + 3 * 256 and engine.task_cores == 64
 
     def chosen(cores, ranks=1):
         task = Task("t", tmp_path / "t", lambda: [], tmp_path / "log", cores=cores, ranks=ranks)
-        return place_for(task, backend.places).executor
+        return place_for(task, places).executor
 
-    assert [chosen(1), chosen(2), chosen(16, 4), chosen(64), chosen(128, 64), chosen(256, 4)] == [
-        "ones",
-        "wide",
-        "wide",
-        "nodes",
-        "nodes",
-        "nodes",
-    ]
-    for cores, ranks in ((300, 300), (128, 1)):
-        with pytest.raises(UserError, match=r"t: needs \d+ cores; allowed: .* 1 \(ones\), 16 \(wide\), 256 \(nodes\)"):
+    found = [chosen(1), chosen(2), chosen(3), chosen(16, 4), chosen(64, 2), chosen(128, 64)]
+    assert found == ["ones", "pool", "wide", "wide", "nodes", "nodes"]
+    # more than all nodes, one process on several, one process that no worker has cores for, five nodes of four
+    for cores, ranks in ((300, 300), (128, 1), (64, 1), (200, 5)):
+        said = rf"t: needs {cores} cores for {ranks} ranks; allowed: .* 1 \(ones\), 16 \(wide\), .* 256 \(nodes, several ranks\)"
+        with pytest.raises(UserError, match=said):
             chosen(cores, ranks)
+    with pytest.raises(
+        UserError, match="t: takes 4 nodes of executor 'nodes', which begins 2 tasks on 4 nodes; .*block=1$"
+    ):
+        chosen(256, 4)
 
 
 @pytest.mark.parametrize(
     ("cores", "ranks", "wanted"),
-    [(64, 1, (1, 1, 1)), (128, 64, (2, 64, 32)), (96, 3, (2, 3, 2)), (256, 4, (4, 4, 1)), (6, 6, (1, 6, 6))],
+    [(128, 64, (2, 64, 32, 2)), (96, 3, (2, 3, 2, 32)), (256, 4, (4, 4, 1, 64)), (6, 6, (1, 6, 6, 1))],
 )
 def test_ranks_take_as_few_nodes_as_hold_them(tmp_path, cores, ranks, wanted):
-    from craton.tasks.parsl_backend import _nodes
-
     task = Task("t", tmp_path / "t", lambda: [], tmp_path / "log", cores=cores, ranks=ranks)
-    found = _nodes(task, Place("nodes", 256, 2, node_cores=64))
-    assert (found["num_nodes"], found["num_ranks"], found["ranks_per_node"]) == wanted
+    found = Place("nodes", 256, 2, nodes=4, launcher="srun").nodes_for(task)
+    *counts, threads = wanted
+    assert found == {
+        **dict(zip(("num_nodes", "num_ranks", "ranks_per_node"), counts, strict=True)),
+        "launcher_options": f"--cpus-per-task={threads}",
+    }
+    assert "launcher_options" not in Place("nodes", 256, 2, nodes=4, launcher="mpiexec").nodes_for(task)
+
+
+def test_a_task_sees_nothing_of_the_job_of_its_worker(monkeypatch):
+    """Else MPI in it takes itself for a rank of the worker's job, and an mpiexec of its own for one of all its nodes."""
+    from craton.tasks.in_worker import _backend
+
+    for name in (
+        "SLURM_STEP_NUM_TASKS",
+        "SLURM_PROCID",
+        "SLURM_JOB_ID",
+        "PMIX_RANK",
+        "PMI_RANK",
+        "PBS_NODEFILE",
+        "OTHER",
+    ):
+        monkeypatch.setenv(name, "2")
+    settings = frozenset({("CRATON_A", "b")})
+    alone, ranks = (_backend(settings, by_launcher)._environment for by_launcher in (False, True))
+    _backend.cache_clear()
+    assert alone["CRATON_A"] == ranks["CRATON_A"] == "b" and alone["OTHER"] == "2"
+    assert not [name for name in alone if name.startswith(("SLURM", "PMI", "PBS"))]
+    assert ranks["SLURM_JOB_ID"] == ranks["PMIX_RANK"] == "2"
 
 
 def test_more_cores_than_there_are(tmp_path):

@@ -7,7 +7,6 @@ way the seismograms go through the filter and the times of the data, and Z, R an
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from craton._launch import _die_with_parent
+from craton._launch import _die_with_parent, environment_of_a_program
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.words import counted
@@ -37,30 +36,6 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 OF_EVENT = ("{source}", "{event}")
-OF_A_RANK = (
-    *(
-        "OMPI_COMM_WORLD_",
-        "OMPI_UNIVERSE_",
-        "OMPI_APP_CTX",
-        "OMPI_ARGV",
-        "OMPI_COMMAND",
-        "OMPI_FILE_LOCATION",
-        "OMPI_FIRST_RANKS",
-    ),
-    *(
-        "OMPI_NUM_APP_CTX",
-        "OMPI_MCA_ess",
-        "OMPI_MCA_orte_",
-        "OMPI_MCA_pmix",
-        "PMIX_",
-        "PMI_",
-        "PRTE_",
-        "HYDRA_",
-        "MPI_LOCALRANKID",
-    ),
-    "CRATON_RANKS_PER_NODE",
-)
-"""How environment begins that a rank has of its launcher: a command with an mpiexec of its own must not see it."""
 
 
 class OutsideSynthetics:
@@ -202,11 +177,10 @@ class OutsideSynthetics:
             "seismograms": path / "seismograms" / event,
         }  # fmt: skip
         words = [word.format(**where) for word in shlex.split(self.settings.command)]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_RANK)}
         try:
             done = subprocess.run(
-                words, cwd=self.config.path.absolute().parent, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, check=False, preexec_fn=_die_with_parent,
+                words, cwd=self.config.path.absolute().parent, env=environment_of_a_program(), stdin=subprocess.DEVNULL,
+                stdout=log, stderr=subprocess.STDOUT, check=False, preexec_fn=_die_with_parent,
             )  # fmt: skip
         except OSError as problem:
             return f"{problem.filename}: {problem.strerror}"
