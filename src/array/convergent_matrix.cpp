@@ -427,6 +427,8 @@ void convergent_matrix<T>::write_piece(runtime::payload_writer& out, const targe
     work.done(at(piece.elements) * sizeof(T));
 }
 
+namespace {
+
 // A number of its own for each of `value`, without order among them: the finaliser of splitmix64 (Steele et al. 2014), which is
 // one-to-one.
 std::uint64_t mixed(std::uint64_t value, std::uint64_t drawn) {
@@ -435,6 +437,8 @@ std::uint64_t mixed(std::uint64_t value, std::uint64_t drawn) {
     value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
     return value ^ (value >> 31U);
 }
+
+} // namespace
 
 // What is for one target, in as many messages as its size asks for.
 template <class T> template <class Fill> void convergent_matrix<T>::send_columns(const target_part& part, Fill fill) {
@@ -453,8 +457,8 @@ template <class T> template <class Fill> void convergent_matrix<T>::send_columns
     }
 }
 
-// Node after node, in an order drawn for each update. Ranks that all went round the same way, from wherever they begin, would
-// gather behind whoever is slow, and stay together.
+// Node after node, in an order drawn for each update: ranks that update at the same pace must not follow one another round all
+// nodes (French et al. 2015, III-C2).
 template <class T>
 template <class Fill>
 void convergent_matrix<T>::send_to_nodes(update_plan& plan, std::span<int> targets, const Fill& fill) {
