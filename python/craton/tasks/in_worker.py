@@ -66,7 +66,7 @@ LEASE = "run"
 
 
 def revoke(folder: Path, *, wait: bool = True) -> None:
-    """Makes workers of a run that has not ended it itself end its tasks; nothing where there is none. wait: until they have."""
+    """Takes the word of a run away: workers that still do its tasks end them. wait: for as long as that takes, if there was one."""
     try:
         (folder / LEASE).unlink()
     except FileNotFoundError:

@@ -27,7 +27,7 @@ from craton.errors import UserError
 from craton.tasks.backend import Ended
 from craton.tasks.graph import Task
 from craton.tasks.in_worker import LEASE, Lease, Sent, revoke, run_sent
-from craton.tasks.parsl_places import Place, load_parsl_config, place_for, places_of
+from craton.tasks.parsl_places import Place, first_line, load_parsl_config, place_for, places_of
 
 __all__ = ["ParslBackend"]
 
@@ -87,7 +87,7 @@ class ParslBackend:
             self.kernel = parsl.DataFlowKernel(config)
         except Exception as problem:  # of a provider or an executor, of any kind
             raise UserError(
-                f"{self.file}: Parsl does not start: {_first_line(problem)}; allowed: a configuration that Parsl runs; its logs: "
+                f"{self.file}: Parsl does not start: {first_line(problem)}; allowed: a configuration that Parsl runs; its logs: "
                 f"{config.run_dir}"
             ) from None
 
@@ -140,7 +140,7 @@ class ParslBackend:
             self.begin(task, [])
             return
         else:
-            ended = Ended(task.name, -signal.SIGKILL, why=f"Parsl: {_first_line(problem)}")
+            ended = Ended(task.name, -signal.SIGKILL, why=f"Parsl: {first_line(problem)}")
         self._unseen.append((time.monotonic() + SECONDS_TO_SEE, task, ended))
 
     def end(self) -> None:
@@ -216,8 +216,3 @@ def _seen(task: Task, ended: Ended) -> bool:
     with contextlib.suppress(OSError):
         os.scandir(task.result.parent).close()  # a network file system asks its server again
     return False
-
-
-def _first_line(problem: BaseException) -> str:
-    lines = str(problem).splitlines()
-    return f"{type(problem).__name__}: {lines[0]}" if lines else type(problem).__name__

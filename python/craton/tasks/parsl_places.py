@@ -19,7 +19,7 @@ from craton.tasks.graph import Task
 if TYPE_CHECKING:
     from parsl import Config
 
-__all__ = ["Place", "load_parsl_config", "place_for", "places_of"]
+__all__ = ["Place", "first_line", "load_parsl_config", "place_for", "places_of"]
 
 MOST_BLOCKS = 1000
 """Counted, of an executor that may grow without a limit."""
@@ -62,9 +62,8 @@ class Place:
         if task.ranks == 1 or task.module or task.cores // task.ranks > self.cores // self.nodes:
             return False
         wanted = int(self.nodes_for(task)["num_nodes"])
-        if (
-            wanted <= self.nodes < wanted * self.tasks
-        ):  # Parsl 2026.10 loses results where tasks wait for nodes of their block
+        # Parsl 2026.10 loses results where tasks wait for nodes of their block
+        if wanted <= self.nodes < wanted * self.tasks:
             raise UserError(
                 f"{task.name}: takes {wanted} nodes of executor '{self.executor}', which begins {self.tasks} tasks on "
                 f"{self.nodes} nodes; allowed: max_workers_per_block={self.nodes // wanted}"
@@ -84,7 +83,7 @@ def load_parsl_config(file: Path) -> Config:
         line = lines[-1] if lines else getattr(error, "lineno", None)
         where = f"{file}, line {line}" if line else str(file)
         raise UserError(
-            f"{where}: {_first_line(error)}; allowed: Python that runs, with config = parsl.Config(...)"
+            f"{where}: {first_line(error)}; allowed: Python that runs, with config = parsl.Config(...)"
         ) from None
     if not isinstance(found, parsl.Config):
         what = "no variable config" if found is None else f"config is of type {type(found).__name__}"
@@ -184,6 +183,7 @@ def _parsl() -> Any:
     return parsl
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
+    """What it is and the first line of what it says."""
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
