@@ -77,13 +77,14 @@ cuda: build/cuda/build.ninja
 	cmake --build --preset cuda
 	tools/run_tests "CUDA" ctest --preset cuda $(CTEST_ARGS)
 
-## two-hosts  the matrix's tests between two network namespaces over TCP, and the bandwidth beside iperf3's (as root)
+## two-hosts  matrix and applications between network namespaces over TCP, also with delay and loss; bandwidth beside iperf3's (as root)
 .PHONY: two-hosts
-two-hosts: build/audit/build.ninja
+two-hosts: build build/audit/build.ninja
 	tools/bootstrap --two-hosts
 	cmake --build --preset audit
 	tools/two_hosts --check
-	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS)
+	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS) \
+	  -- "applications between hosts" $(BIN)/python -m pytest -m "" -s python/tests/hosts $(PYTEST_ARGS)
 	tools/two_hosts --bandwidth build/audit/tests/two_hosts/two_hosts_bandwidth
 
 ## simulate   the runtime on 16 to 1,024 simulated ranks (installs SimGrid; docs/simulation.md)
