@@ -84,8 +84,15 @@ two-hosts: build build/audit/build.ninja
 	cmake --build --preset audit
 	tools/two_hosts --check
 	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS) \
-	  -- "applications between hosts" $(BIN)/python -m pytest -m "" -s python/tests/hosts $(PYTEST_ARGS)
+	  -- "applications between hosts" $(BIN)/python -m pytest -m "" -s python/tests/hosts/test_applications.py $(PYTEST_ARGS)
 	tools/two_hosts --bandwidth build/audit/tests/two_hosts/two_hosts_bandwidth
+
+## slurm      batch scripts of the examples on a Slurm cluster of two network namespaces (as root; installs Slurm)
+.PHONY: slurm
+slurm: build
+	tools/bootstrap --slurm
+	tools/two_hosts --slurm sinfo
+	tools/run_tests "Slurm" $(BIN)/python -m pytest -m "" python/tests/hosts/test_slurm.py $(PYTEST_ARGS)
 
 ## simulate   the runtime on 16 to 1,024 simulated ranks (installs SimGrid; docs/simulation.md)
 .PHONY: simulate

@@ -44,26 +44,10 @@ template <std::size_t N> int product_of(const std::array<int, N>& grid) {
     return static_cast<int>(product);
 }
 
-// Deals tiles to a row-major grid of ranks in turn along each dimension.
-template <std::size_t N>
-std::vector<int> dealt_in_turn(const typename tile_layout<N>::boundaries& cuts, const std::array<int, N>& grid) {
-    rectangle<N> tiles;
-    for (std::size_t d = 0; d < N; ++d) tiles.high[d] = std::ssize(cuts[d]) - 1;
-    std::vector<int> owners;
-    owners.reserve(static_cast<std::size_t>(tiles.cells()));
-    place<N> where{};
-    do {
-        int owner = 0;
-        for (std::size_t d = 0; d < N; ++d) owner = owner * grid[d] + static_cast<int>(where[d] % grid[d]);
-        owners.push_back(owner);
-    } while (next_place(where, tiles));
-    return owners;
-}
-
 } // namespace
 
-template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, std::vector<int> owners, int ranks) : cuts_(std::move(cuts)) {
-    if (ranks < 1) throw user_error(fmt::format("tile layout: {} ranks; allowed: 1 or more", ranks));
+template <std::size_t N> void tile_layout<N>::take_cuts(boundaries cuts) {
+    cuts_ = std::move(cuts);
     double elements = 1;
     for (std::size_t d = 0; d < N; ++d) {
         check_cuts(cuts_[d], d);
@@ -72,29 +56,90 @@ template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, std::vecto
         elements *= static_cast<double>(extents_[d]);
     }
     if (elements >= most_elements) throw user_error(fmt::format("tile layout: {:.3g} elements; allowed: less than 2^60", elements));
-    const std::int64_t tiles = rectangle<N>{{}, counts_}.cells(); // not more than elements
-    if (std::ssize(owners) != tiles) {
-        throw user_error(fmt::format("tile layout: {} owners for {} tiles; allowed: one per tile", owners.size(), tiles));
+}
+
+template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, std::vector<int> owners, int ranks) : ranks_(ranks) {
+    if (ranks < 1) throw user_error(fmt::format("tile layout: {} ranks; allowed: 1 or more", ranks));
+    take_cuts(std::move(cuts));
+    if (std::ssize(owners) != tiles()) {
+        throw user_error(fmt::format("tile layout: {} owners for {} tiles; allowed: one per tile", owners.size(), tiles()));
     }
     tiles_of_.resize(static_cast<std::size_t>(ranks));
     elements_of_.resize(static_cast<std::size_t>(ranks));
-    tiles_.resize(owners.size());
-    for (std::int64_t t = 0; t < tiles; ++t) {
+    table_.resize(owners.size());
+    for (std::int64_t t = 0; t < tiles(); ++t) {
         const int owner = owners[static_cast<std::size_t>(t)];
         if (owner < 0 || owner >= ranks) {
             throw user_error(fmt::format("tile layout: the owner of tile {} is rank {}; allowed: 0 to {}", t, owner, ranks - 1));
         }
         auto& own = tiles_of_[static_cast<std::size_t>(owner)];
         auto& own_elements = elements_of_[static_cast<std::size_t>(owner)];
-        tiles_[static_cast<std::size_t>(t)] = {own_elements, std::ssize(own), owner};
+        table_[static_cast<std::size_t>(t)] = {owner, std::ssize(own), own_elements};
         own.push_back(t);
         own_elements += cells(t).cells();
     }
 }
 
 template <std::size_t N>
+tile_layout<N>::tile_layout(boundaries cuts, const std::array<int, N>& grid) : ranks_(product_of(grid)), grid_(grid) {
+    take_cuts(std::move(cuts));
+    for (std::size_t d = 0; d < N; ++d) {
+        auto& [before, extent] = dealt_[d];
+        extent.resize(static_cast<std::size_t>(grid[d]));
+        for (std::int64_t t = 0; t < counts_[d]; ++t) {
+            const auto i = static_cast<std::size_t>(t);
+            auto& so_far = extent[static_cast<std::size_t>(t % grid[d])];
+            before.push_back(so_far);
+            so_far += cuts_[d][i + 1] - cuts_[d][i];
+        }
+    }
+}
+
+template <std::size_t N> std::int64_t tile_layout<N>::tile_count(int rank) const noexcept {
+    if (!dealt()) return std::ssize(tiles_of_[static_cast<std::size_t>(rank)]);
+    const auto rows = place_in_grid(rank);
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < N; ++d) count *= count_along(d, rows[d]);
+    return count;
+}
+
+template <std::size_t N> std::int64_t tile_layout<N>::elements_of(int rank) const noexcept {
+    if (!dealt()) return elements_of_[static_cast<std::size_t>(rank)];
+    const auto rows = place_in_grid(rank);
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < N; ++d) count *= dealt_[d].extent[static_cast<std::size_t>(rows[d])];
+    return count;
+}
+
+template <std::size_t N> std::vector<std::int64_t> tile_layout<N>::tiles_of(int rank) const {
+    if (!dealt()) return tiles_of_[static_cast<std::size_t>(rank)];
+    std::vector<std::int64_t> tiles;
+    const auto rows = place_in_grid(rank);
+    rectangle<N> own; // the tile's place among the rank's own, along each dimension
+    for (std::size_t d = 0; d < N; ++d) own.high[d] = count_along(d, rows[d]);
+    if (own.empty()) return tiles;
+    tiles.reserve(static_cast<std::size_t>(own.cells()));
+    place<N> at{};
+    do {
+        std::int64_t tile = 0;
+        for (std::size_t d = 0; d < N; ++d) tile = tile * counts_[d] + rows[d] + at[d] * grid_[d];
+        tiles.push_back(tile);
+    } while (next_place(at, own));
+    return tiles;
+}
+
+template <std::size_t N> bool tile_layout<N>::equals(const tile_layout& other) const noexcept {
+    if (ranks_ != other.ranks_ || cuts_ != other.cuts_) return false;
+    if (dealt() && grid_ == other.grid_) return true;
+    for (std::int64_t t = 0; t < tiles(); ++t) {
+        if (owner(t) != other.owner(t)) return false;
+    }
+    return true;
+}
+
+template <std::size_t N>
 tile_layout<N> tile_layout<N>::block_cyclic(const place<N>& extents, const place<N>& block, const std::array<int, N>& grid) {
-    const int ranks = product_of(grid);
+    static_cast<void>(product_of(grid)); // refuses a grid before boundaries are made
     boundaries cuts;
     for (std::size_t d = 0; d < N; ++d) {
         check_positive("extent", extents[d], d);
@@ -102,12 +147,11 @@ tile_layout<N> tile_layout<N>::block_cyclic(const place<N>& extents, const place
         cuts[d].push_back(0);
         while (cuts[d].back() < extents[d]) cuts[d].push_back(cuts[d].back() + std::min(block[d], extents[d] - cuts[d].back()));
     }
-    auto owners = dealt_in_turn<N>(cuts, grid);
-    return {std::move(cuts), std::move(owners), ranks};
+    return tile_layout(std::move(cuts), grid);
 }
 
 template <std::size_t N> tile_layout<N> tile_layout<N>::regular(const place<N>& extents, const std::array<int, N>& grid) {
-    const int ranks = product_of(grid);
+    static_cast<void>(product_of(grid)); // refuses a grid before boundaries are made
     boundaries cuts;
     for (std::size_t d = 0; d < N; ++d) {
         if (extents[d] < grid[d]) {
@@ -119,8 +163,7 @@ template <std::size_t N> tile_layout<N> tile_layout<N>::regular(const place<N>& 
         const std::int64_t longer = extents[d] % grid[d];
         for (std::int64_t i = 0; i <= grid[d]; ++i) cuts[d].push_back(i * least + std::min(i, longer));
     }
-    auto owners = dealt_in_turn<N>(cuts, grid);
-    return {std::move(cuts), std::move(owners), ranks};
+    return tile_layout(std::move(cuts), grid);
 }
 
 template <std::size_t N> tile_layout<N> tile_layout<N>::one_per_rank(boundaries cuts) {
@@ -129,9 +172,7 @@ template <std::size_t N> tile_layout<N> tile_layout<N>::one_per_rank(boundaries 
         check_cuts(cuts[d], d);
         grid[d] = static_cast<int>(cuts[d].size()) - 1;
     }
-    const int ranks = product_of(grid);
-    auto owners = dealt_in_turn<N>(cuts, grid);
-    return {std::move(cuts), std::move(owners), ranks};
+    return tile_layout(std::move(cuts), grid);
 }
 
 template <std::size_t N> std::int64_t tile_layout<N>::fingerprint() const noexcept {
@@ -143,7 +184,8 @@ template <std::size_t N> std::int64_t tile_layout<N>::fingerprint() const noexce
         take(std::ssize(each));
         for (const auto cut : each) take(cut);
     }
-    for (const auto& tile : tiles_) take(tile.owner);
+    for (const auto rows : grid_) take(rows);
+    for (const auto& tile : table_) take(tile.owner);
     return static_cast<std::int64_t>(hash);
 }
 

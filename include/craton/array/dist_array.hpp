@@ -179,7 +179,7 @@ template <class T, std::size_t N> class dist_array {
     // This rank's memory. Not collective, any thread; take part in "what meets what" as get and put do.
 
     /// The numbers of this rank's tiles.
-    [[nodiscard]] std::span<const std::int64_t> own_tiles() const noexcept { return layout_.tiles_of(world_->rank()); }
+    [[nodiscard]] std::span<const std::int64_t> own_tiles() const noexcept { return own_tiles_; }
     /// A tile of this rank, dense, row major. Throws user_error for a tile that is none of its own.
     [[nodiscard]] tile_piece<T, N> own_tile(std::int64_t tile) const;
     [[nodiscard]] std::span<T> own_elements(std::int64_t tile) const {
@@ -267,6 +267,7 @@ template <class T, std::size_t N> class dist_array {
 
     runtime::world* world_;
     tile_layout<N> layout_;
+    std::vector<std::int64_t> own_tiles_; // ascending
     runtime::segment memory_;
     std::deque<function> functions_; // elements do not move
     mutable owner_calls calls_;      // last: no handler of it may run when the others are gone

@@ -27,7 +27,7 @@ template <class T, std::size_t N>
 dist_array<T, N>::dist_array(runtime::world& ranks, tile_layout<N> layout)
     : world_(&ranks), layout_((ranks.barrier(), dist_array_checks::layout_for(ranks, layout.ranks(), layout.fingerprint()),
                                std::move(layout))), // a barrier polls, before what does not
-      memory_(ranks, bytes_of(ranks.rank())), calls_(ranks) {
+      own_tiles_(layout_.tiles_of(ranks.rank())), memory_(ranks, bytes_of(ranks.rank())), calls_(ranks) {
     offer_work();
     // Shared memory is touched here, by its owner: near him, and in large pages, which it gets when it has been touched.
     if (ranks.node().communicator.size() > 1) std::memset(memory_.local(), 0, bytes_of(ranks.rank()));
@@ -36,7 +36,7 @@ dist_array<T, N>::dist_array(runtime::world& ranks, tile_layout<N> layout)
 }
 
 template <class T, std::size_t N> std::size_t dist_array<T, N>::storage_offset(int rank) const {
-    return dist_array_sizes::locks(layout_.tiles_of(rank).size()) * sizeof(runtime::stripe_lock);
+    return dist_array_sizes::locks(static_cast<std::size_t>(layout_.tile_count(rank))) * sizeof(runtime::stripe_lock);
 }
 
 template <class T, std::size_t N> std::size_t dist_array<T, N>::bytes_of(int rank) const {
@@ -44,15 +44,16 @@ template <class T, std::size_t N> std::size_t dist_array<T, N>::bytes_of(int ran
 }
 
 template <class T, std::size_t N> runtime::global_ptr<T> dist_array<T, N>::address(std::int64_t tile, const place<N>& p) const {
-    const int owner = layout_.owner(tile);
+    const auto [owner, slot, first_element] = layout_.where(tile);
     const auto cells = layout_.cells(tile);
-    const std::int64_t element = layout_.first_element(tile) + offset_of(p, cells.low, row_major_strides(cells.extents()));
+    const std::int64_t element = first_element + offset_of(p, cells.low, row_major_strides(cells.extents()));
     return {&memory_, owner, storage_offset(owner) + static_cast<std::size_t>(element) * sizeof(T)};
 }
 
 template <class T, std::size_t N> runtime::stripe_lock& dist_array<T, N>::lock_of(std::int64_t tile) const {
-    const int owner = layout_.owner(tile);
-    const auto number = static_cast<std::size_t>(layout_.slot(tile)) % dist_array_sizes::locks(layout_.tiles_of(owner).size());
+    const auto [owner, slot, first_element] = layout_.where(tile);
+    const auto locks = dist_array_sizes::locks(static_cast<std::size_t>(layout_.tile_count(owner)));
+    const auto number = static_cast<std::size_t>(slot) % locks;
     return *runtime::global_ptr<runtime::stripe_lock>{&memory_, owner, number * sizeof(runtime::stripe_lock)}.local();
 }
 

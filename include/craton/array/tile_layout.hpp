@@ -13,9 +13,12 @@ namespace craton::array {
 
 /// An N-dimensional index space cut into tiles by boundaries along each dimension; any rank may own any tile. A rank's memory holds
 /// its tiles one after the other, in the order of their numbers, each dense and row major. Tiles are numbered in row-major order.
-/// Pure arithmetic; the table of tiles (some 24 bytes each) is on every rank. N is 1 to 8.
+/// N is 1 to 8.
 ///
-/// Any thread; nothing but the making of one throws.
+/// Where tiles are dealt in turn (block_cyclic, regular, one_per_rank) owners and places follow by arithmetic: a layout takes some 16
+/// bytes for each boundary. Owners that are given one by one are kept, with 32 bytes for each tile, on every rank.
+///
+/// Any thread; nothing but the making of one and tiles_of throws.
 template <std::size_t N> class tile_layout {
     static_assert(N >= 1 && N <= 8);
 
@@ -37,11 +40,11 @@ template <std::size_t N> class tile_layout {
     /// the constructor.
     [[nodiscard]] static tile_layout one_per_rank(boundaries cuts);
 
-    [[nodiscard]] int ranks() const noexcept { return static_cast<int>(tiles_of_.size()); }
+    [[nodiscard]] int ranks() const noexcept { return ranks_; }
     [[nodiscard]] const place<N>& extents() const noexcept { return extents_; }
     [[nodiscard]] rectangle<N> whole() const noexcept { return {{}, extents_}; }
     [[nodiscard]] const boundaries& cuts() const noexcept { return cuts_; }
-    [[nodiscard]] std::int64_t tiles() const noexcept { return std::ssize(tiles_); }
+    [[nodiscard]] std::int64_t tiles() const noexcept { return rectangle<N>{{}, counts_}.cells(); }
 
     [[nodiscard]] rectangle<N> cells(std::int64_t tile) const noexcept {
         rectangle<N> result;
@@ -53,15 +56,23 @@ template <std::size_t N> class tile_layout {
         }
         return result;
     }
-    [[nodiscard]] int owner(std::int64_t tile) const noexcept { return at(tile).owner; }
-    /// The tile's first element in its owner's memory, and which of the owner's tiles it is.
-    [[nodiscard]] std::int64_t first_element(std::int64_t tile) const noexcept { return at(tile).first_element; }
-    [[nodiscard]] std::int64_t slot(std::int64_t tile) const noexcept { return at(tile).slot; }
-    /// Where a rank's tiles are, ascending; how many elements they have.
-    [[nodiscard]] std::span<const std::int64_t> tiles_of(int rank) const noexcept {
-        return tiles_of_[static_cast<std::size_t>(rank)];
+    /// Where a tile is: its owner, which of the owner's tiles it is, and its first element in the owner's memory.
+    struct tile_place {
+        int owner = 0;
+        std::int64_t slot = 0;
+        std::int64_t first_element = 0;
+        friend bool operator==(const tile_place&, const tile_place&) = default;
+    };
+    [[nodiscard]] tile_place where(std::int64_t tile) const noexcept {
+        return dealt() ? where_dealt(tile) : table_[static_cast<std::size_t>(tile)];
     }
-    [[nodiscard]] std::int64_t elements_of(int rank) const noexcept { return elements_of_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] int owner(std::int64_t tile) const noexcept { return where(tile).owner; }
+    [[nodiscard]] std::int64_t slot(std::int64_t tile) const noexcept { return where(tile).slot; }
+    [[nodiscard]] std::int64_t first_element(std::int64_t tile) const noexcept { return where(tile).first_element; }
+    /// A rank's tiles, ascending; how many they are, and how many elements they have.
+    [[nodiscard]] std::vector<std::int64_t> tiles_of(int rank) const;
+    [[nodiscard]] std::int64_t tile_count(int rank) const noexcept;
+    [[nodiscard]] std::int64_t elements_of(int rank) const noexcept;
 
     /// The tile that has a place of the index space: a binary search per dimension.
     [[nodiscard]] std::int64_t tile_at(const place<N>& p) const noexcept {
@@ -77,27 +88,58 @@ template <std::size_t N> class tile_layout {
             met.low[d] = along(d, what.low[d]);
             met.high[d] = along(d, what.high[d] - 1) + 1;
         }
-        place<N> where = met.low;
+        place<N> at = met.low;
         do {
-            const std::int64_t tile = offset_of(where, place<N>{}, row_major_strides(counts_));
+            const std::int64_t tile = offset_of(at, place<N>{}, row_major_strides(counts_));
             piece(tile, intersect(cells(tile), what));
-        } while (next_place(where, met));
+        } while (next_place(at, met));
     }
 
-    /// A number that different layouts are unlikely to share, the same on every rank for the same layout.
+    /// A number that different layouts are unlikely to share, the same on every rank for a layout that is made in the same way.
     [[nodiscard]] std::int64_t fingerprint() const noexcept;
-    friend bool operator==(const tile_layout& a, const tile_layout& b) {
-        return a.ranks() == b.ranks() && a.cuts_ == b.cuts_ && a.tiles_ == b.tiles_;
-    }
+    /// Whether all tiles are the same and have the same owners, however the layouts were made.
+    friend bool operator==(const tile_layout& a, const tile_layout& b) { return a.equals(b); }
 
   private:
-    struct tile_record {
-        std::int64_t first_element = 0;
-        std::int64_t slot = 0;
-        int owner = 0;
-        friend bool operator==(const tile_record&, const tile_record&) = default;
+    // Of tiles that are dealt in turn along a dimension.
+    struct dealt_along {
+        std::vector<std::int64_t> before; // of each tile: the indices of its row of ranks in the tiles before it
+        std::vector<std::int64_t> extent; // of each row of ranks: its indices
     };
-    [[nodiscard]] const tile_record& at(std::int64_t tile) const noexcept { return tiles_[static_cast<std::size_t>(tile)]; }
+
+    // Tiles are dealt to a row-major grid of ranks in turn along each dimension.
+    tile_layout(boundaries cuts, const std::array<int, N>& grid);
+    void take_cuts(boundaries cuts);
+    [[nodiscard]] bool dealt() const noexcept { return grid_[0] > 0; }
+    [[nodiscard]] bool equals(const tile_layout& other) const noexcept;
+    [[nodiscard]] std::array<int, N> place_in_grid(int rank) const noexcept {
+        std::array<int, N> result;
+        for (std::size_t d = N; d-- > 0; rank /= grid_[d]) result[d] = rank % grid_[d];
+        return result;
+    }
+    // Tiles along a dimension that a row of ranks has.
+    [[nodiscard]] std::int64_t count_along(std::size_t d, int row) const noexcept {
+        return (counts_[d] - row + grid_[d] - 1) / grid_[d];
+    }
+    // A rank has its tiles in row-major order, which is that of their places among its own.
+    [[nodiscard]] tile_place where_dealt(std::int64_t tile) const noexcept {
+        tile_place result;
+        std::int64_t owners = 1, slots = 1, elements = 1; // that a step along this dimension skips
+        for (std::size_t d = N; d-- > 0;) {
+            const std::int64_t at = tile % counts_[d];
+            tile /= counts_[d];
+            const auto row = static_cast<int>(at % grid_[d]);
+            const auto i = static_cast<std::size_t>(at);
+            result.owner += static_cast<int>(row * owners);
+            owners *= grid_[d];
+            result.slot += at / grid_[d] * slots;
+            slots *= count_along(d, row);
+            const std::int64_t width = cuts_[d][i + 1] - cuts_[d][i];
+            result.first_element = dealt_[d].before[i] * elements + width * result.first_element;
+            elements *= dealt_[d].extent[static_cast<std::size_t>(row)];
+        }
+        return result;
+    }
     [[nodiscard]] std::int64_t along(std::size_t d, std::int64_t i) const noexcept {
         return std::ranges::upper_bound(cuts_[d], i) - cuts_[d].begin() - 1;
     }
@@ -105,8 +147,11 @@ template <std::size_t N> class tile_layout {
     boundaries cuts_;
     place<N> counts_{}; // tiles along each dimension
     place<N> extents_{};
-    std::vector<tile_record> tiles_;
-    std::vector<std::vector<std::int64_t>> tiles_of_;
+    int ranks_ = 0;
+    std::array<int, N> grid_{}; // zeros: owners were given one by one
+    std::array<dealt_along, N> dealt_;
+    std::vector<tile_place> table_;                   // of owners that were given, as the next two
+    std::vector<std::vector<std::int64_t>> tiles_of_; // by rank
     std::vector<std::int64_t> elements_of_;
 };
 

@@ -13,32 +13,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from craton.tomography.inversion.hessian_file import whole_hessian
 from helpers import command_of
-from hosts import Network, between_hosts, on_one_host, why_not
+from hosts import Network, Results, between_hosts, datasets, on_one_host, why_not
 from wave_config import write_config
 
 unable = why_not()
 pytestmark = pytest.mark.skipif(unable != "", reason=unable)
 
 CABLE, LATE_AND_LOST = Network(), Network(delay_ms=2.0, loss_percent=0.1)
-Results = dict[str, np.ndarray]
-
-
-def datasets(file: Path) -> Results:
-    """All numbers of an HDF5 file, by name."""
-    found: Results = {}
-
-    def add(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
-            found[f"{file.name}/{name}"] = item[()]
-
-    with h5py.File(file) as opened:
-        opened.visititems(add)
-    return found
 
 
 def multigrid(folder: Path) -> list[str]:

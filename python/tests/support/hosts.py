@@ -7,12 +7,16 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import h5py
+import numpy as np
 from craton._launch import mpiexec_command
 from helpers import OF_OPEN_MPI, environment_without_mpi
 
 TWO_HOSTS = Path(__file__).resolve().parents[3] / "tools" / "two_hosts"
 SECONDS_ALLOWED = 300
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+Results = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,16 @@ def _run(command: list[str], cwd: Path) -> str:
     )  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stderr
+
+
+def datasets(file: Path) -> Results:
+    """All numbers of an HDF5 file, by name."""
+    found: Results = {}
+
+    def add(name: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
+            found[f"{file.name}/{name}"] = item[()]
+
+    with h5py.File(file) as opened:
+        opened.visititems(add)
+    return found

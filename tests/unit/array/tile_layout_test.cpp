@@ -85,6 +85,56 @@ TEST(tile_layout, a_rank_has_its_tiles_in_order_one_after_the_other) {
     EXPECT_EQ(layout.tiles(), tiles);
 }
 
+// Tiles that are dealt in turn, with their owners one by one.
+template <std::size_t N> tile_layout<N> with_a_table(const tile_layout<N>& dealt, const std::array<int, N>& grid) {
+    std::vector<int> owners;
+    rectangle<N> tiles;
+    for (std::size_t d = 0; d < N; ++d) tiles.high[d] = std::ssize(dealt.cuts()[d]) - 1;
+    place<N> at{};
+    do {
+        int owner = 0;
+        for (std::size_t d = 0; d < N; ++d) owner = owner * grid[d] + static_cast<int>(at[d] % grid[d]);
+        owners.push_back(owner);
+    } while (next_place(at, tiles));
+    return {dealt.cuts(), owners, dealt.ranks()};
+}
+
+template <std::size_t N> void expect_what_a_table_says(const tile_layout<N>& dealt, const std::array<int, N>& grid) {
+    const auto table = with_a_table(dealt, grid);
+    ASSERT_EQ(dealt.tiles(), table.tiles());
+    for (std::int64_t t = 0; t < dealt.tiles(); ++t) ASSERT_EQ(dealt.where(t), table.where(t)) << t;
+    for (int r = 0; r < dealt.ranks(); ++r) {
+        EXPECT_EQ(dealt.tiles_of(r), table.tiles_of(r));
+        EXPECT_EQ(dealt.tile_count(r), table.tile_count(r));
+        EXPECT_EQ(dealt.elements_of(r), table.elements_of(r));
+    }
+    EXPECT_TRUE(dealt == table && table == dealt);
+}
+
+TEST(tile_layout, arithmetic_says_of_dealt_tiles_what_a_table_does) {
+    std::mt19937_64 random(4);
+    const auto up_to = [&](int most) { return 1 + static_cast<int>(random() % static_cast<std::uint64_t>(most)); };
+    for (int n = 0; n < 100; ++n) {
+        const std::array<int, 2> flat{up_to(4), up_to(4)};
+        expect_what_a_table_says(tile_layout<2>::block_cyclic({up_to(40), up_to(40)}, {up_to(9), up_to(9)}, flat), flat);
+        const std::array<int, 3> deep{up_to(3), up_to(3), up_to(3)};
+        const auto cyclic = tile_layout<3>::block_cyclic({up_to(12), up_to(12), up_to(12)}, {up_to(5), up_to(5), up_to(5)}, deep);
+        expect_what_a_table_says(cyclic, deep);
+        expect_each_element_once(cyclic);
+        expect_what_a_table_says(tile_layout<3>::regular({3 + up_to(9), 3 + up_to(9), 3 + up_to(9)}, deep), deep);
+    }
+    expect_what_a_table_says(tile_layout<2>::one_per_rank({{{0, 1, 9}, {0, 4, 5, 6}}}), {2, 3});
+}
+
+TEST(tile_layout, a_layout_that_is_dealt_takes_no_room_for_each_tile) {
+    const auto large = tile_layout<2>::block_cyclic({1 << 26, 1 << 26}, {64, 64}, {256, 390}); // 1.1e12 tiles, of 4.5e15 elements
+    EXPECT_EQ(large.tiles(), std::int64_t{1} << 40);
+    const auto last = large.where(large.tiles() - 1);
+    EXPECT_EQ(last.owner, 255 * 390 + ((1 << 20) - 1) % 390);
+    EXPECT_EQ(last.first_element + 64 * 64, large.elements_of(last.owner));
+    EXPECT_EQ(last.slot + 1, large.tile_count(last.owner));
+}
+
 TEST(tile_layout, pieces_of_a_rectangle_are_its_parts_in_the_tiles) {
     std::mt19937_64 random(3);
     for (int n = 0; n < 50; ++n) {
