@@ -126,7 +126,7 @@ template <class T>
 halo_exchange<T>::halo_exchange(const block_grid<T>& grid, const std::vector<piece>& pieces, std::vector<ghost_planes> wanted,
                                 const exchange_options& options)
     : grid_(&grid), wanted_(std::move(wanted)), options_(options), sync_(grid.ranks()), rounds_(grid.ranks()) {
-    if (!options_.turns) options_.turns = std::make_shared<halo_turns>(grid.ranks().size());
+    if (!options_.turns) options_.turns = std::make_shared<halo_turns>();
     const auto& layout = grid.layout();
     alone_ = std::ssize(layout.blocks_of(layout.owner(0))) == layout.blocks();
     find_copies(pieces);

@@ -10,8 +10,7 @@ neighbour_sync::neighbour_sync(world& ranks)
     : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(received_signals)),
       handler_(ranks.register_handler([this](const incoming_message& message) {
           from(message.source, world_->rank()).count.fetch_add(1, std::memory_order_release);
-      })),
-      waited_(std::make_unique<std::int64_t[]>(static_cast<std::size_t>(ranks.size()))) {
+      })) {
     ranks.barrier();
 }
 
@@ -49,7 +48,7 @@ void neighbour_sync::wait(std::span<const int> ranks) {
     // On a node a signal comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
     constexpr int looks_between_polls = 50;
     for (const int source : ranks) {
-        const std::int64_t wanted = ++waited_[static_cast<std::size_t>(source)];
+        const std::int64_t wanted = ++waited_[source];
         const auto& received = from(source, world_->rank()).count;
         const auto is_here = [&, looks = world_->shares_memory_with(source) ? looks_between_polls : 1] {
             for (int look = 0; look < looks; ++look) {

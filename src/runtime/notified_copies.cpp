@@ -16,8 +16,7 @@ struct notified_copies::unsent {
 
 notified_copies::notified_copies(world& ranks)
     : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(arrivals)),
-      waited_for_(static_cast<std::size_t>(ranks.size())), unsent_(std::make_unique<unsent>()),
-      copied_(static_cast<std::size_t>(ranks.size())) {}
+      unsent_(std::make_unique<unsent>()), copied_(ranks.node().ranks.size()) {}
 
 notified_copies::~notified_copies() { world_->copies().forget_rounds(memory_.name()); }
 
@@ -40,16 +39,20 @@ void notified_copies::start(const copy_end& source, const copy_end& target, cons
         const std::lock_guard lock(unsent_->mutex);
         unsent_->by_target[target.rank].push_back(*later);
     } else {
-        copied_[static_cast<std::size_t>(target.rank)].fetch_add(box.elements(), std::memory_order_relaxed);
+        const int place = world_->node().ranks.of(target.rank);
+        CRATON_ASSERT(place >= 0);
+        copied_[static_cast<std::size_t>(place)].fetch_add(box.elements(), std::memory_order_relaxed);
     }
 }
 
 void notified_copies::end_round(std::span<const int> targets) {
     for (const int target : targets) {
-        const std::int64_t copied = copied_[static_cast<std::size_t>(target)].exchange(0, std::memory_order_relaxed);
-        if (copied > 0) {
-            counter(world_->rank(), target, round_)->fetch_add(copied, std::memory_order_release);
-            world_->wake(target);
+        if (const int place = world_->node().ranks.of(target); place >= 0) {
+            const std::int64_t copied = copied_[static_cast<std::size_t>(place)].exchange(0, std::memory_order_relaxed);
+            if (copied > 0) {
+                counter(world_->rank(), target, round_)->fetch_add(copied, std::memory_order_release);
+                world_->wake(target);
+            }
         }
         if (const auto found = unsent_->by_target.find(target); found != unsent_->by_target.end()) {
             world_->copies().send_counted(target, found->second, {memory_.name(), place(world_->rank(), round_), round_});
@@ -64,7 +67,7 @@ void notified_copies::wait(int source, std::int64_t elements) {
     // On a node data comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
     constexpr int looks_between_polls = 50;
     const std::int64_t round = round_ - 1;
-    auto& wanted = waited_for_[static_cast<std::size_t>(source)][static_cast<std::size_t>(round % 2)];
+    auto& wanted = waited_for_[source][static_cast<std::size_t>(round % 2)];
     wanted += elements;
     const auto& arrived = *counter(source, world_->rank(), round);
     const auto is_here = [&, looks = world_->shares_memory_with(source) ? looks_between_polls : 1] {

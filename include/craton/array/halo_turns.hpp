@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstddef>
+#include <craton/runtime/by_rank.hpp>
+
 #include <cstdint>
 #include <map>
 #include <utility>
-#include <vector>
 
 namespace craton::array {
 
@@ -16,19 +16,17 @@ namespace craton::array {
 /// same verdict. Grids are known by their addresses: all must live as long as this. One thread at a time.
 class halo_turns {
   public:
-    explicit halo_turns(int ranks) : received_(static_cast<std::size_t>(ranks)) {}
-
     /// Whether the rank's halo of a vector of a grid may be written.
     [[nodiscard]] bool is_free(const void* grid, int vector, int rank) const {
-        const auto found = filled_.find({grid, vector});
-        return found != filled_.end() && found->second[static_cast<std::size_t>(rank)] < received_[static_cast<std::size_t>(rank)];
+        const auto of_vector = filled_.find({grid, vector});
+        if (of_vector == filled_.end()) return false;
+        const std::int64_t* const filled = of_vector->second.find(rank);
+        return filled != nullptr && *filled < *received_.find(rank);
     }
     /// An exchange of that vector brought this rank's halo from that rank; `kept`: it will be read beyond the next exchange.
     void received(const void* grid, int vector, int rank, bool kept) {
-        auto& of_vector = filled_[{grid, vector}];
-        if (of_vector.empty()) of_vector.resize(received_.size(), never);
-        const std::int64_t number = ++received_[static_cast<std::size_t>(rank)];
-        of_vector[static_cast<std::size_t>(rank)] = kept ? never : number;
+        const std::int64_t number = ++received_[rank];
+        filled_[{grid, vector}][rank] = kept ? never : number;
     }
 
     /// The next exchange of that array waits for all. On every rank.
@@ -37,8 +35,8 @@ class halo_turns {
   private:
     static constexpr std::int64_t never = INT64_MAX;
 
-    std::vector<std::int64_t> received_;                                      // exchanges in which data of each rank has come
-    std::map<std::pair<const void*, int>, std::vector<std::int64_t>> filled_; // their number when each rank's data last came
+    runtime::by_rank<std::int64_t> received_;                                      // exchanges in which data of each rank has come
+    std::map<std::pair<const void*, int>, runtime::by_rank<std::int64_t>> filled_; // their number when each rank's data last came
 };
 
 } // namespace craton::array

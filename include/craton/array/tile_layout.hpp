@@ -15,7 +15,7 @@ namespace craton::array {
 /// its tiles one after the other, in the order of their numbers, each dense and row major. Tiles are numbered in row-major order.
 /// N is 1 to 8.
 ///
-/// Where tiles are dealt in turn (block_cyclic, regular, one_per_rank) owners and places follow by arithmetic: a layout takes some 16
+/// Where tiles are dealt in turn (block_cyclic, regular, one_per_rank) owners and places follow by arithmetic: a layout takes 16
 /// bytes for each boundary. Owners that are given one by one are kept, with 32 bytes for each tile, on every rank.
 ///
 /// Any thread; nothing but the making of one and tiles_of throws.

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <craton/runtime/by_rank.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace craton::runtime {
@@ -49,7 +49,7 @@ class neighbour_sync {
     world* world_;
     segment memory_; // one received_signals per source rank
     handler_id handler_;
-    std::unique_ptr<std::int64_t[]> waited_; // how often this rank has waited for each
+    by_rank<std::int64_t> waited_; // how often this rank has waited for each
 };
 
 } // namespace craton::runtime

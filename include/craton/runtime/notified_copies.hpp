@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/runtime/by_rank.hpp>
 #include <craton/runtime/copy.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/world.hpp>
@@ -61,10 +62,10 @@ class notified_copies {
     world* world_;
     segment memory_; // one `arrivals` per source rank
     std::int64_t round_ = 0;
-    std::vector<std::array<std::int64_t, 2>> waited_for_; // elements per source, of even and of odd rounds
-    struct unsent;                                        // copies of this round to ranks off the node
+    by_rank<std::array<std::int64_t, 2>> waited_for_; // elements per source, of even and of odd rounds
+    struct unsent;                                    // copies of this round to ranks off the node
     std::unique_ptr<unsent> unsent_;
-    std::vector<std::atomic<std::int64_t>> copied_; // elements of this round per target that shares memory
+    std::vector<std::atomic<std::int64_t>> copied_; // elements of this round per target on the node, by its place there
 };
 
 } // namespace craton::runtime

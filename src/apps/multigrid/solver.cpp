@@ -147,7 +147,7 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
             last.boxes[0], last.boxes[1], last.boxes[2], last.side, widest_bottom));
     }
     const exchange_setup exchange{options.exchange, s.team->size() > 1 ? s.team.get() : nullptr,
-                                  std::make_shared<array::halo_turns>(ranks.size())};
+                                  std::make_shared<array::halo_turns>()};
     for (std::size_t at = 0; at < shapes.size(); ++at) {
         const int extra = at + 1 == shapes.size() ? bottom_vectors : 0;
         s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, exchange, extra));

@@ -128,7 +128,7 @@ TEST_P(halo_exchange_test, more_ranks_than_boxes) {
 
 // What is read through several exchanges of other vectors, on two grids that share their turns.
 TEST_P(halo_exchange_test, a_kept_halo_stays_until_all_have_read_it) {
-    const auto turns = std::make_shared<array::halo_turns>(world().size());
+    const auto turns = std::make_shared<array::halo_turns>();
     const box_layout layout({{4, 2, 1}, 3, {true, false, false}, box_order::morton}, world().size());
     const block_grid<double> grid(world(), layout, 2, 1), other(world(), layout, 1, 1);
     halo_exchange<double> exchange(grid, halo_reach::faces, 1, {.turns = turns});

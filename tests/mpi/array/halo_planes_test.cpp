@@ -186,7 +186,7 @@ TEST_P(halo_planes_test, any_depth_in_any_ghost_zone) {
     const brick_layout layout(cells, array::best_process_grid(cells, world().size()));
     for (int ghost = 0; ghost <= 4; ++ghost) {
         const block_grid<double> grid(world(), layout, 2, ghost);
-        auto turns = std::make_shared<array::halo_turns>(world().size());
+        auto turns = std::make_shared<array::halo_turns>();
         for (int low = 0; low <= ghost; ++low) {
             const int high = (low + 2) % (ghost + 1);
             halo_exchange<double> exchange(grid, {{1, 0, low, high}, {1, 1, high, low}, {1, 2, low, low}}, {.turns = turns});
