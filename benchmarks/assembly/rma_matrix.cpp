@@ -1,6 +1,7 @@
 #include "rma_matrix.hpp"
 
 #include <craton/base/narrow.hpp>
+#include <craton/comm/work_time.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,9 +11,7 @@ namespace craton::bench {
 
 namespace {
 
-constexpr std::int64_t block = 64;
-
-array::block_cyclic square_layout(MPI_Comm comm, std::int64_t side) {
+array::block_cyclic square_layout(MPI_Comm comm, std::int64_t side, std::int64_t block) {
     int size = 1;
     MPI_Comm_size(comm, &size);
     return array::make_block_cyclic(side, side, block, block, {}, size);
@@ -27,7 +26,7 @@ std::string words_of(int code) {
 
 } // namespace
 
-rma_matrix::rma_matrix(MPI_Comm comm, std::int64_t side) : layout_(square_layout(comm, side)) {
+rma_matrix::rma_matrix(MPI_Comm comm, std::int64_t side, std::int64_t block) : layout_(square_layout(comm, side, block)) {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
@@ -52,6 +51,7 @@ rma_matrix::~rma_matrix() {
 
 void rma_matrix::bin_indices(const std::vector<std::int64_t>& indices, const array::cyclic_dimension& dimension,
                              std::vector<bin>& bins) const {
+    const comm::work_time time(comm::work::bin);
     bins.resize(static_cast<std::size_t>(dimension.processes));
     for (auto& b : bins) {
         b.local.clear();
@@ -62,6 +62,7 @@ void rma_matrix::bin_indices(const std::vector<std::int64_t>& indices, const arr
         b.local.push_back(dimension.local(indices[a]));
         b.position.push_back(static_cast<std::int64_t>(a));
     }
+    time.done(indices.size());
 }
 
 void rma_matrix::update_symmetric(const symmetric_update& update) {
@@ -76,6 +77,7 @@ void rma_matrix::update_symmetric(const symmetric_update& update) {
 }
 
 void rma_matrix::accumulate(const symmetric_update& update, int target, const bin& rows, const bin& cols) {
+    const comm::work_time packing(comm::work::pack);
     values_.clear();
     lengths_.clear();
     places_.clear();
@@ -95,11 +97,13 @@ void rma_matrix::accumulate(const symmetric_update& update, int target, const bi
         }
     }
     if (values_.empty()) return;
+    packing.done(values_.size() * sizeof(float));
     MPI_Datatype scattered = MPI_DATATYPE_NULL;
     MPI_Type_indexed(static_cast<int>(places_.size()), lengths_.data(), places_.data(), MPI_FLOAT, &scattered);
     MPI_Type_commit(&scattered);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window_);
     MPI_Accumulate(values_.data(), static_cast<int>(values_.size()), MPI_FLOAT, target, 0, 1, scattered, MPI_SUM, window_);
+    comm::work_time(comm::work::merge).done(values_.size() * sizeof(float)); // by MPI, wherever it does it: the lock is held
     MPI_Win_unlock(target, window_);
     MPI_Type_free(&scattered);
 }

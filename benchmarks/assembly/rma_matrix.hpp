@@ -19,7 +19,7 @@ class rma_matrix {
   public:
     /// Collective over `comm`. Where the MPI library offers no window, works() is false on every rank and why() says what it
     /// answered.
-    rma_matrix(MPI_Comm comm, std::int64_t side);
+    rma_matrix(MPI_Comm comm, std::int64_t side, std::int64_t block = 64);
     rma_matrix(const rma_matrix&) = delete;
     rma_matrix& operator=(const rma_matrix&) = delete;
     /// Collective.

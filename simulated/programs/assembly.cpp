@@ -4,12 +4,11 @@
 //   smpirun -np <2 P> ... assembly side=24576 update=2400 updates=4 pace_s=8.988 ...      P ranks and their clocks
 //   smpirun -np <2 P> ... assembly side=24576 update=2400 updates=1 measure=1     what the work takes on this machine
 
+#include "ends.hpp"
 #include "options.hpp"
-
-#include "assembly/workload.hpp"
+#include "shared_updates.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
-#include <craton/base/error.hpp>
 #include <craton/base/matrix_view.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/comm/wait_for_any.hpp>
@@ -21,7 +20,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <random>
 #include <vector>
 
@@ -29,69 +27,11 @@ namespace {
 
 using namespace craton;
 using simulated::options;
-
-constexpr std::int64_t distinct_updates = 64; // of all ranks, which lie in one process and read the same
-
-/// A weight of each element that tells where it is: the product of small weights of its row and column. Sums stay exact.
-std::int64_t weight(std::int64_t index) { return 1 + index * 2654435761 % 4294967296 % 7; }
-
-/// All updates that there are, and what each adds to the weighted sum of the matrix.
-class shared_updates {
-  public:
-    explicit shared_updates(const bench::workload_shape& shape) {
-        for (std::int64_t number = 0; number < shape.updates; ++number) {
-            all_.push_back(bench::make_update(shape, number));
-            sums_.push_back(weighted_sum(all_.back()));
-        }
-    }
-    [[nodiscard]] const bench::symmetric_update& operator[](std::int64_t number) const {
-        return all_[static_cast<std::size_t>(number) % all_.size()];
-    }
-    [[nodiscard]] std::int64_t sum(std::int64_t number) const { return sums_[static_cast<std::size_t>(number) % sums_.size()]; }
-
-  private:
-    static std::int64_t weighted_sum(const bench::symmetric_update& update) {
-        const auto n = std::ssize(update.indices);
-        std::int64_t sum = 0;
-        for (std::int64_t b = 0; b < n; ++b) {
-            std::int64_t column = 0;
-            for (std::int64_t a = 0; a <= b; ++a) {
-                column += weight(update.indices[static_cast<std::size_t>(a)]) *
-                          static_cast<std::int64_t>(update.block[static_cast<std::size_t>(a + b * n)]);
-            }
-            sum += column * weight(update.indices[static_cast<std::size_t>(b)]);
-        }
-        return sum;
-    }
-    std::vector<bench::symmetric_update> all_;
-    std::vector<std::int64_t> sums_;
-};
-
-const shared_updates& updates_of(const bench::workload_shape& shape) {
-    static const shared_updates all(shape); // made by the first rank that comes; making them takes no simulated time
-    return all;
-}
+using simulated::shared_updates;
 
 void add(array::convergent_matrix<float>& matrix, const bench::symmetric_update& update) {
     const auto n = std::ssize(update.indices);
     matrix.update_symmetric(base::column_major(update.block.data(), n, n, n), update.indices);
-}
-
-std::int64_t weighted_sum_here(const array::convergent_matrix<float>& matrix) {
-    const auto& layout = matrix.layout();
-    const int me = matrix.ranks().rank();
-    const std::int64_t lld = layout.leading_dimension(me);
-    std::vector<std::int64_t> row_weight;
-    for (std::int64_t i = 0; i < layout.local_rows(me); ++i)
-        row_weight.push_back(weight(layout.rows.global(layout.process_row(me), i)));
-    std::int64_t sum = 0;
-    for (std::int64_t j = 0; j < layout.local_cols(me); ++j) {
-        const float* const column = matrix.local().data() + j * lld;
-        std::int64_t of_column = 0;
-        for (std::size_t i = 0; i < row_weight.size(); ++i) of_column += row_weight[i] * static_cast<std::int64_t>(column[i]);
-        sum += of_column * weight(layout.cols.global(layout.process_col(me), j));
-    }
-    return sum;
 }
 
 // Seconds of a rank.
@@ -128,12 +68,12 @@ times assemble(array::convergent_matrix<float>& matrix, const shared_updates& up
 
 void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     const bench::workload_shape shape{given.integer("side"), given.integer("update"), bench::unknown_order::lateral_fastest,
-                                      distinct_updates};
+                                      simulated::distinct_updates};
     runtime::world world(comm::communicator::duplicate(ranks),
                          {.ranks_per_node = 1, .max_bytes_in_flight = static_cast<std::size_t>(given.real("bytes_in_flight"))});
     array::convergent_matrix<float> matrix(world, shape.matrix_side, shape.matrix_side, given.integer("block"),
                                            given.integer("block"));
-    const auto& updates = updates_of(shape);
+    const auto& updates = simulated::updates_of(shape);
     world.barrier();
     const double begin = MPI_Wtime();
     const auto [in_update, late] = assemble(matrix, updates, clock_rank, given);
@@ -143,7 +83,7 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     std::int64_t expected = 0;
     for (std::int64_t k = 0; k < count; ++k) expected += updates.sum(world.rank() * count + k);
     const auto& all = world.communicator();
-    const bool right = all.sum(weighted_sum_here(matrix)) == all.sum(expected);
+    const bool right = all.sum(simulated::weighted_sum(matrix.layout(), world.rank(), matrix.local().data())) == all.sum(expected);
     const auto statistics = world.statistics();
     const auto messages = all.sum(statistics.messages_sent), bytes = all.sum(statistics.bytes_sent);
     const auto peak = all.maximum(statistics.peak_bytes_in_flight);
@@ -218,15 +158,4 @@ void run(int argc, char** argv) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-    try {
-        run(argc, argv);
-    } catch (const craton::user_error& error) {
-        std::fprintf(stderr, "craton: error: %s\n", error.what());
-        return craton::exit_user_error;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "craton: bug: %s\n", error.what());
-        return craton::exit_bug;
-    }
-    return 0;
-}
+int main(int argc, char** argv) { return craton::simulated::exit_code_of(run, argc, argv); }

@@ -4,10 +4,10 @@
 //   smpirun -np <P> ... small_updates bytes_in_flight=1048576
 
 #include "counted_heap.hpp"
+#include "ends.hpp"
 #include "options.hpp"
 
 #include <craton/array/convergent_vector.hpp>
-#include <craton/base/error.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/comm/mailbox.hpp>
 #include <craton/runtime/world.hpp>
@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <numeric>
 #include <vector>
 
@@ -62,15 +61,4 @@ void run(int argc, char** argv) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-    try {
-        run(argc, argv);
-    } catch (const craton::user_error& error) {
-        std::fprintf(stderr, "craton: error: %s\n", error.what());
-        return craton::exit_user_error;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "craton: bug: %s\n", error.what());
-        return craton::exit_bug;
-    }
-    return 0;
-}
+int main(int argc, char** argv) { return craton::simulated::exit_code_of(run, argc, argv); }
