@@ -1,5 +1,5 @@
-// The assembly of assembly.cpp with MPI-3's one-sided operations in place of Craton's runtime, as French et al. (2015, IV-B) describe
-// theirs: an exclusive lock and an MPI_Accumulate of an indexed type for each target. The lock is held while elements are added.
+// The assembly of assembly.cpp with MPI-3's one-sided operations in place of Craton's runtime, as French et al. (2015, IV-B) have
+// them: an exclusive lock and an MPI_Accumulate of an indexed type for each target. The lock is held while elements are added.
 //
 //   smpirun -np <P> ... rma_assembly side=8144 update=800 updates=1 pace_s=8.988 ...
 

@@ -11,7 +11,7 @@ namespace craton::simulated {
 
 inline constexpr std::int64_t distinct_updates = 64; // of all ranks, which lie in one process and read the same
 
-/// All updates that there are, and what each adds to the weighted sum of the matrix. Weights tell where an element is, and sums stay
+/// All updates that there are, and what each adds to the weighted sum of the matrix. Weights tell where an element is; sums stay
 /// exact.
 class shared_updates {
   public:

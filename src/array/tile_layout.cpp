@@ -64,6 +64,10 @@ template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, std::vecto
     if (std::ssize(owners) != tiles()) {
         throw user_error(fmt::format("tile layout: {} owners for {} tiles; allowed: one per tile", owners.size(), tiles()));
     }
+    if (const auto grid = grid_of(owners); grid[0] > 0) {
+        deal(grid);
+        return;
+    }
     tiles_of_.resize(static_cast<std::size_t>(ranks));
     elements_of_.resize(static_cast<std::size_t>(ranks));
     table_.resize(owners.size());
@@ -80,9 +84,13 @@ template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, std::vecto
     }
 }
 
-template <std::size_t N>
-tile_layout<N>::tile_layout(boundaries cuts, const std::array<int, N>& grid) : ranks_(product_of(grid)), grid_(grid) {
+template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, const std::array<int, N>& grid) : ranks_(product_of(grid)) {
     take_cuts(std::move(cuts));
+    deal(grid);
+}
+
+template <std::size_t N> void tile_layout<N>::deal(const std::array<int, N>& grid) {
+    grid_ = grid;
     for (std::size_t d = 0; d < N; ++d) {
         auto& [before, extent] = dealt_[d];
         extent.resize(static_cast<std::size_t>(grid[d]));
@@ -95,8 +103,31 @@ tile_layout<N>::tile_layout(boundaries cuts, const std::array<int, N>& grid) : r
     }
 }
 
+template <std::size_t N> std::array<int, N> tile_layout<N>::grid_of(const std::vector<int>& owners) const {
+    const auto strides = row_major_strides(counts_);
+    std::array<int, N> grid{};
+    std::int64_t grid_ranks = 1;
+    for (std::size_t d = N; d-- > 0;) { // along a dimension owners go on until the first one has a tile again
+        std::int64_t rows = 1;
+        while (rows < counts_[d] && owners[static_cast<std::size_t>(rows * strides[d])] != owners[0]) ++rows;
+        grid_ranks *= rows;
+        if (grid_ranks > ranks_) return {};
+        grid[d] = static_cast<int>(rows);
+    }
+    const rectangle<N> all{{}, counts_};
+    place<N> at{};
+    std::size_t tile = 0;
+    do {
+        int owner = 0;
+        for (std::size_t d = 0; d < N; ++d) owner = owner * grid[d] + static_cast<int>(at[d] % grid[d]);
+        if (owners[tile++] != owner) return {};
+    } while (next_place(at, all));
+    return grid;
+}
+
 template <std::size_t N> std::int64_t tile_layout<N>::tile_count(int rank) const noexcept {
     if (!dealt()) return std::ssize(tiles_of_[static_cast<std::size_t>(rank)]);
+    if (!has_tiles(rank)) return 0;
     const auto rows = place_in_grid(rank);
     std::int64_t count = 1;
     for (std::size_t d = 0; d < N; ++d) count *= count_along(d, rows[d]);
@@ -105,6 +136,7 @@ template <std::size_t N> std::int64_t tile_layout<N>::tile_count(int rank) const
 
 template <std::size_t N> std::int64_t tile_layout<N>::elements_of(int rank) const noexcept {
     if (!dealt()) return elements_of_[static_cast<std::size_t>(rank)];
+    if (!has_tiles(rank)) return 0;
     const auto rows = place_in_grid(rank);
     std::int64_t count = 1;
     for (std::size_t d = 0; d < N; ++d) count *= dealt_[d].extent[static_cast<std::size_t>(rows[d])];
@@ -114,6 +146,7 @@ template <std::size_t N> std::int64_t tile_layout<N>::elements_of(int rank) cons
 template <std::size_t N> std::vector<std::int64_t> tile_layout<N>::tiles_of(int rank) const {
     if (!dealt()) return tiles_of_[static_cast<std::size_t>(rank)];
     std::vector<std::int64_t> tiles;
+    if (!has_tiles(rank)) return tiles;
     const auto rows = place_in_grid(rank);
     rectangle<N> own; // the tile's place among the rank's own, along each dimension
     for (std::size_t d = 0; d < N; ++d) own.high[d] = count_along(d, rows[d]);

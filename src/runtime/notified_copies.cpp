@@ -34,6 +34,7 @@ std::atomic<std::int64_t>* notified_copies::counter(int source, int target, std:
 
 void notified_copies::start(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
     const strided_box box = checked_copy(source, target, shape, element_bytes);
+    if (box.elements() == 0) return;
     CRATON_ASSERT(source.in->base(source.rank) != nullptr);
     if (const auto later = copy_engine::copy_or_name(source, target, box)) {
         const std::lock_guard lock(unsent_->mutex);

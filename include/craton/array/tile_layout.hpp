@@ -15,8 +15,9 @@ namespace craton::array {
 /// its tiles one after the other, in the order of their numbers, each dense and row major. Tiles are numbered in row-major order.
 /// N is 1 to 8.
 ///
-/// Where tiles are dealt in turn (block_cyclic, regular, one_per_rank) owners and places follow by arithmetic: a layout takes 16
-/// bytes for each boundary. Owners that are given one by one are kept, with 32 bytes for each tile, on every rank.
+/// Where tiles are dealt in turn to a grid of ranks, as block_cyclic, regular and one_per_rank do, owners and places follow by
+/// arithmetic: a layout takes 16 bytes for each boundary and 8 for each row of ranks. Owners that are given one by one in that
+/// order are recognised. Others are kept, with 32 bytes for each tile, on every rank.
 ///
 /// Any thread; nothing but the making of one and tiles_of throws.
 template <std::size_t N> class tile_layout {
@@ -110,11 +111,16 @@ template <std::size_t N> class tile_layout {
     // Tiles are dealt to a row-major grid of ranks in turn along each dimension.
     tile_layout(boundaries cuts, const std::array<int, N>& grid);
     void take_cuts(boundaries cuts);
+    void deal(const std::array<int, N>& grid);
+    [[nodiscard]] std::array<int, N> grid_of(const std::vector<int>& owners) const; // zeros: these are not dealt in turn
+    // Ranks beyond the grid have no tiles.
+    [[nodiscard]] bool has_tiles(int rank) const noexcept { return place_in_grid(rank)[0] >= 0; }
     [[nodiscard]] bool dealt() const noexcept { return grid_[0] > 0; }
     [[nodiscard]] bool equals(const tile_layout& other) const noexcept;
     [[nodiscard]] std::array<int, N> place_in_grid(int rank) const noexcept {
         std::array<int, N> result;
         for (std::size_t d = N; d-- > 0; rank /= grid_[d]) result[d] = rank % grid_[d];
+        if (rank > 0) result[0] = -1; // beyond the grid
         return result;
     }
     // Tiles along a dimension that a row of ranks has.

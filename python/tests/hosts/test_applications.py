@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,8 +21,12 @@ from helpers import command_of
 from hosts import Network, Results, between_hosts, datasets, on_one_host, why_not
 from wave_config import write_config
 
-unable = why_not()
-pytestmark = pytest.mark.skipif(unable != "", reason=unable)
+
+@pytest.fixture(scope="module", autouse=True)
+def hosts_can_be():
+    if reason := why_not():
+        pytest.skip(reason)
+
 
 CABLE, LATE_AND_LOST = Network(), Network(delay_ms=2.0, loss_percent=0.1)
 
@@ -131,14 +136,41 @@ def test_hosts_find_what_one_finds(name, network, applications, of_one_host, tmp
     assert json.loads((run / "record.json").read_text())["nodes"] == hosts
     found = application.found(run)
     assert found.keys() == expected.keys() and found
-    largest = 0.0
-    for key, values in expected.items():
-        largest = max(
-            largest,
-            float(np.max(np.abs(found[key] - values), initial=0)) / max(float(np.max(np.abs(values), initial=0)), 1.0),
-        )
+    largest = max(difference(found[name], values) for name, values in expected.items())
     print(f"{name}, {network}: {took:.1f} s, largest difference {largest:.1e}; {said.strip().splitlines()[-1:]}")
+    if application.tolerance == 0.0:
+        assert all(found[name].tobytes() == values.tobytes() for name, values in expected.items())
     assert largest <= application.tolerance
     if cables.loss_percent:
-        lost = re.search(r"(\d+) packets passed on, (\d+) lost", said)
-        assert lost and int(lost[1]) > 100
+        packets = re.search(r"(\d+) packets passed on, (\d+) lost", said)
+        assert packets and int(packets[1]) > 1000 and int(packets[2]) > 0
+
+
+def difference(found: np.ndarray, expected: np.ndarray) -> float:
+    """The largest, relative to the largest value, or to 1 if that is less."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert np.isfinite(found).all() and np.isfinite(expected).all()
+    return float(np.abs(found - expected).max(initial=0)) / max(float(np.abs(expected).max(initial=0)), 1.0)
+
+
+ANSWER = """
+import time
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+for turn in range(6):
+    begin = time.perf_counter()
+    if world.rank == 0:
+        world.send(1, 1)
+        world.recv(source=1)
+    else:
+        world.send(world.recv(source=0), 0)
+    took = time.perf_counter() - begin
+if world.rank == 0:
+    assert took >= 0.02, took
+"""
+
+
+def test_packets_are_late(tmp_path):
+    """A message and its answer between two hosts take at least what both packets are on their way."""
+    (tmp_path / "answer.py").write_text(ANSWER)
+    between_hosts([sys.executable, "answer.py"], 2, Network(delay_ms=10.0), tmp_path)

@@ -25,7 +25,9 @@ def on_a_cluster(script: str, cwd: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = environment_without_mpi("SLURM_", "OMP_", "OPENBLAS_", PATH=path)
     command = ["timeout", "--kill-after=20", str(SECONDS_ALLOWED), str(TWO_HOSTS), "--slurm", "bash", "-ec", script]
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS_ALLOWED + 60
+    )
     logs = "\n".join(file.read_text()[-2000:] for file in cwd.rglob("*.log"))
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}\n{logs}"
 
@@ -33,7 +35,8 @@ def on_a_cluster(script: str, cwd: Path) -> None:
 def why_not() -> str:
     if not TWO_HOSTS.exists():
         return f"there is no {TWO_HOSTS}"
-    done = subprocess.run([str(TWO_HOSTS), "--slurm", "true"], capture_output=True, text=True, check=False)
+    command = [str(TWO_HOSTS), "--slurm", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no Slurm"])[0]
 
 
@@ -70,6 +73,14 @@ def test_the_examples_are_jobs(script, tmp_path):
 
 
 @pytest.mark.long
+def test_a_folder_of_a_start_that_failed_is_no_obstacle(tmp_path):
+    folder = copied("multigrid", tmp_path)
+    (folder / "charges-run").mkdir()
+    on_a_cluster("sbatch --wait charges.sbatch; sbatch --wait charges.sbatch", folder)
+    assert len(ended(folder / "charges-run")["sessions"]) == 1  # the second job had nothing to do
+
+
+@pytest.mark.long
 def test_hazard_asks_slurm_for_nodes(tmp_path):
     """By the example's Parsl configuration; curves are those of this machine alone, to the byte."""
     pytest.importorskip("parsl")
@@ -78,7 +89,13 @@ def test_hazard_asks_slurm_for_nodes(tmp_path):
         (tmp_path / where).mkdir()
         folders.append(copied("hazard", tmp_path / where))
     on_a_cluster("craton hazard run basin.toml --parsl-config slurm_nodes.py", folders[0])
-    subprocess.run(command_of("hazard", "run", "basin.toml"), cwd=folders[1], check=True, env=environment_without_mpi())
+    subprocess.run(
+        command_of("hazard", "run", "basin.toml"),
+        cwd=folders[1],
+        check=True,
+        env=environment_without_mpi(),
+        timeout=SECONDS_ALLOWED,
+    )
     on_nodes, here = (folder / "basin-run" for folder in folders)
     for name in (*CURVES, "hazard.h5"):
         assert (on_nodes / name).read_bytes() == (here / name).read_bytes(), name
@@ -99,10 +116,13 @@ def test_a_job_that_was_cut_off_goes_on(tmp_path):
     for cut_off in (False, True):
         (tmp_path / str(cut_off)).mkdir()
         folder = copied("waves", tmp_path / str(cut_off))
-        with open(folder / "layer.toml", "a") as file:
-            file.write("\n[checkpoint]\nevery_steps = 100\n")
+        text = (folder / "layer.toml").read_text()
+        assert "every_s = 5.0" in text
+        (folder / "layer.toml").write_text(text.replace("every_s = 5.0", "every_steps = 100"))
         on_a_cluster((CUT_OFF if cut_off else "") + "sbatch --wait layer.sbatch", folder)
-        assert len(ended(folder / "layer-run")["sessions"]) == 1 + cut_off
+        record = ended(folder / "layer-run")
+        assert len(record["sessions"]) == 1 + cut_off
+        assert not cut_off or record["resumed_at_step"] >= 100
         results.append(datasets(folder / "layer-run" / "seismograms.h5"))
     assert results[0].keys() == results[1].keys()
     for name, values in results[0].items():

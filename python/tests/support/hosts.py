@@ -32,9 +32,10 @@ def why_not() -> str:
     if not TWO_HOSTS.exists():
         return f"there is no {TWO_HOSTS}"
     for options in ([], ["--delay", "1"]):
-        done = subprocess.run([str(TWO_HOSTS), *options, "--check"], capture_output=True, text=True, check=False)
+        command = [str(TWO_HOSTS), *options, "--check"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode != 0:
-            return done.stderr.strip() or f"{TWO_HOSTS} --check ended with {done.returncode}"
+            return (done.stderr.strip().splitlines() or [""])[-1] or f"{TWO_HOSTS} --check ended with {done.returncode}"
     return ""
 
 
@@ -58,7 +59,7 @@ def _run(command: list[str], cwd: Path) -> str:
     # two_hosts ends what it has started when it is told to end, not when it is killed
     done = subprocess.run(
         ["timeout", "--kill-after=20", str(SECONDS_ALLOWED), *command], cwd=cwd, env=environment,
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, timeout=SECONDS_ALLOWED + 60,
     )  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stderr

@@ -151,6 +151,21 @@ TEST_P(notified_copies_test, threads_share_the_copies_of_a_round) {
     world().barrier();
 }
 
+TEST_P(notified_copies_test, nothing_may_be_copied_to_any_rank) {
+    const runtime::segment memory(world(), 8 * sizeof(float));
+    runtime::notified_copies copies(world());
+    const std::int64_t extent = 0, stride = 1;
+    const auto ranks = beside();
+    copies.begin_round();
+    for (const int rank : ranks) {
+        copies.start<float>({&memory, world().rank(), 0}, {&memory, rank, 0},
+                            {std::span(&extent, 1), std::span(&stride, 1), std::span(&stride, 1)});
+    }
+    copies.end_round(ranks);
+    for (const int rank : ranks) copies.wait(rank, 0);
+    world().barrier();
+}
+
 TEST_P(notified_copies_test, refuses_elements_outside_the_segment) {
     const runtime::segment memory(world(), 8 * sizeof(float));
     runtime::notified_copies copies(world());

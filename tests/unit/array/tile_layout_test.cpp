@@ -85,30 +85,53 @@ TEST(tile_layout, a_rank_has_its_tiles_in_order_one_after_the_other) {
     EXPECT_EQ(layout.tiles(), tiles);
 }
 
-// Tiles that are dealt in turn, with their owners one by one.
-template <std::size_t N> tile_layout<N> with_a_table(const tile_layout<N>& dealt, const std::array<int, N>& grid) {
+// The owners of tiles that are dealt in turn to a grid.
+template <std::size_t N> std::vector<int> owners_in_turn(const tile_layout<N>& layout, const std::array<int, N>& grid) {
     std::vector<int> owners;
     rectangle<N> tiles;
-    for (std::size_t d = 0; d < N; ++d) tiles.high[d] = std::ssize(dealt.cuts()[d]) - 1;
+    for (std::size_t d = 0; d < N; ++d) tiles.high[d] = std::ssize(layout.cuts()[d]) - 1;
     place<N> at{};
     do {
         int owner = 0;
         for (std::size_t d = 0; d < N; ++d) owner = owner * grid[d] + static_cast<int>(at[d] % grid[d]);
         owners.push_back(owner);
     } while (next_place(at, tiles));
-    return {dealt.cuts(), owners, dealt.ranks()};
+    return owners;
+}
+
+// Counted here, tile by tile: layouts may know such owners by arithmetic, however they are made.
+template <std::size_t N> void expect_what_counting_finds(const tile_layout<N>& layout, const std::vector<int>& owners, int ranks) {
+    ASSERT_EQ(layout.ranks(), ranks);
+    ASSERT_EQ(layout.tiles(), std::ssize(owners));
+    std::vector<std::vector<std::int64_t>> tiles_of(static_cast<std::size_t>(ranks));
+    std::vector<std::int64_t> elements_of(static_cast<std::size_t>(ranks));
+    for (std::int64_t t = 0; t < layout.tiles(); ++t) {
+        const auto owner = static_cast<std::size_t>(owners[static_cast<std::size_t>(t)]);
+        ASSERT_EQ(layout.owner(t), static_cast<int>(owner));
+        ASSERT_EQ(layout.slot(t), std::ssize(tiles_of[owner]));
+        ASSERT_EQ(layout.first_element(t), elements_of[owner]);
+        tiles_of[owner].push_back(t);
+        elements_of[owner] += layout.cells(t).cells();
+    }
+    for (int r = 0; r < ranks; ++r) {
+        EXPECT_EQ(layout.tiles_of(r), tiles_of[static_cast<std::size_t>(r)]);
+        EXPECT_EQ(layout.tile_count(r), std::ssize(tiles_of[static_cast<std::size_t>(r)]));
+        EXPECT_EQ(layout.elements_of(r), elements_of[static_cast<std::size_t>(r)]);
+    }
 }
 
 template <std::size_t N> void expect_what_a_table_says(const tile_layout<N>& dealt, const std::array<int, N>& grid) {
-    const auto table = with_a_table(dealt, grid);
-    ASSERT_EQ(dealt.tiles(), table.tiles());
-    for (std::int64_t t = 0; t < dealt.tiles(); ++t) ASSERT_EQ(dealt.where(t), table.where(t)) << t;
-    for (int r = 0; r < dealt.ranks(); ++r) {
-        EXPECT_EQ(dealt.tiles_of(r), table.tiles_of(r));
-        EXPECT_EQ(dealt.tile_count(r), table.tile_count(r));
-        EXPECT_EQ(dealt.elements_of(r), table.elements_of(r));
-    }
-    EXPECT_TRUE(dealt == table && table == dealt);
+    const auto owners = owners_in_turn(dealt, grid);
+    expect_what_counting_finds(dealt, owners, dealt.ranks());
+    const tile_layout<N> given(dealt.cuts(), owners, dealt.ranks());
+    expect_what_counting_finds(given, owners, dealt.ranks());
+    EXPECT_TRUE(dealt == given && given == dealt);
+    expect_what_counting_finds(tile_layout<N>(dealt.cuts(), owners, dealt.ranks() + 2), owners, dealt.ranks() + 2);
+    auto changed = owners; // the last tile is another rank's
+    changed.back() = (changed.back() + 1) % dealt.ranks();
+    const tile_layout<N> other(dealt.cuts(), changed, dealt.ranks());
+    expect_what_counting_finds(other, changed, dealt.ranks());
+    EXPECT_EQ(dealt == other, changed == owners);
 }
 
 TEST(tile_layout, arithmetic_says_of_dealt_tiles_what_a_table_does) {
@@ -133,6 +156,17 @@ TEST(tile_layout, a_layout_that_is_dealt_takes_no_room_for_each_tile) {
     EXPECT_EQ(last.owner, 255 * 390 + ((1 << 20) - 1) % 390);
     EXPECT_EQ(last.first_element + 64 * 64, large.elements_of(last.owner));
     EXPECT_EQ(last.slot + 1, large.tile_count(last.owner));
+}
+
+TEST(tile_layout, random_owners_are_what_counting_finds) {
+    std::mt19937_64 random(5);
+    for (int n = 0; n < 200; ++n) {
+        const int ranks = 1 + n % 3;
+        const auto cuts = random_layout<2>(random, 4, 1).cuts(); // few tiles: some are dealt in turn by chance
+        std::vector<int> owners((cuts[0].size() - 1) * (cuts[1].size() - 1));
+        for (auto& owner : owners) owner = static_cast<int>(random() % static_cast<std::uint64_t>(ranks));
+        expect_what_counting_finds(tile_layout<2>(cuts, owners, ranks), owners, ranks);
+    }
 }
 
 TEST(tile_layout, pieces_of_a_rectangle_are_its_parts_in_the_tiles) {
