@@ -369,7 +369,7 @@ class RunFolder(Folder, Generic[RecordType]):
 
     def adopt(self, place: Self) -> None:
         """Puts what `place` holds where the earlier run's files are; those without a successor go first."""
-        if place.path == self.path:
+        if place.path.resolve() == self.path.resolve():  # one may be relative
             return
         names = [str(file.relative_to(place.path)) for file in (*place.results, *place.inputs, *place.working)]
         write_text(place._adopting, "\n".join(names))

@@ -48,7 +48,7 @@ def command_environment() -> dict[str, str]:
     return environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 
-def run(command: list[str], folder: Path, seconds: float = 40) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], folder: Path, seconds: float = 120) -> subprocess.CompletedProcess[str]:
     """A time-out is a failure: bad input must not hang."""
     return subprocess.run(
         command, cwd=folder, env=command_environment(), capture_output=True, text=True, timeout=seconds, check=False
@@ -56,7 +56,7 @@ def run(command: list[str], folder: Path, seconds: float = 40) -> subprocess.Com
 
 
 def craton(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return command_line.craton(*arguments, cwd=folder, seconds=40)
+    return command_line.craton(*arguments, cwd=folder, seconds=120)
 
 
 def expect_one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -295,7 +295,7 @@ def test_bad_input_under_the_users_own_mpiexec(work: Path) -> None:
         env={**command_environment(), **OF_OPEN_MPI},
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=120,
         check=False,
     )
     expect_one_line(done, "'radail'")

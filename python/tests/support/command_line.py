@@ -11,7 +11,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import IO
 
 from helpers import command_of, environment_without_mpi
 
@@ -58,15 +60,20 @@ def _forked(
 ) -> subprocess.CompletedProcess[str]:
     request |= {
         "cwd": str(cwd or os.getcwd()),
-        "environment": environment_without_mpi(**ONE_THREAD | environment),
+        "environment": environment_without_mpi(**OF_COMMANDS | environment),
     }
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as error:
-        code = the_server().run(request, [output.fileno(), error.fileno()], seconds)
-        said = []
-        for stream in (output, error):
-            stream.seek(0)
-            said.append(stream.read())
-    return subprocess.CompletedProcess(command, code, *said)
+        try:
+            code = the_server().run(request, [output.fileno(), error.fileno()], seconds)
+        except TimeoutError:
+            said = "".join(f"\n{_content(stream)}" for stream in (output, error))
+            raise AssertionError(f"{' '.join(request['words'])}: not over after {seconds} s{said}") from None
+        return subprocess.CompletedProcess(command, code, _content(output), _content(error))
+
+
+def _content(stream: IO[str]) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 def started(
@@ -79,7 +86,29 @@ def started(
     )
 
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+OF_COMMANDS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONFAULTHANDLER": "1"}
+"""What commands run with; the last makes SIGABRT say where a process is."""
+
+
+def _ask_where_they_are(process: int) -> None:
+    """Python in a process and its descendants says on its standard error where each thread is, and ends: ranks before their parents."""
+    generation, seconds_to_pass_on = [process], 2.0
+    generations = []
+    while generation:
+        generations.append(generation)
+        generation = [child for parent in generation for child in _children(parent)]
+    for generation in reversed(generations):
+        python = [one for one in generation if "python" in os.path.basename(os.path.realpath(f"/proc/{one}/exe"))]
+        for one in python:
+            with contextlib.suppress(OSError):
+                os.kill(one, signal.SIGABRT)  # by PYTHONFAULTHANDLER
+        time.sleep(seconds_to_pass_on if python else 0.0)
+
+
+def _children(process: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return []
 
 
 class Server:
@@ -93,13 +122,13 @@ class Server:
                 [sys.executable, str(Path(__file__).with_name("command_server.py")), str(other.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],
-                env=environment_without_mpi(**ONE_THREAD),
+                env=environment_without_mpi(**OF_COMMANDS),
                 start_new_session=True,
             )
         atexit.register(self.close)
 
     def run(self, request: dict, descriptors: list[int], seconds: float) -> int:
-        """Its exit code; -N if signal N ended it."""
+        """Its exit code; -N if signal N ended it. TimeoutError after so many seconds: it is ended, and has said where it was."""
         socket.send_fds(self.channel, [json.dumps(request).encode()], descriptors)
         self.channel.settimeout(None)
         process = self._answer()
@@ -107,11 +136,11 @@ class Server:
         try:
             return self._answer()
         except BaseException as ended:  # the time is over, or somebody has typed Ctrl-C
+            if isinstance(ended, TimeoutError):
+                _ask_where_they_are(process)
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
             self.close()
-            if isinstance(ended, TimeoutError):
-                raise subprocess.TimeoutExpired(request["words"], seconds) from None
             raise
 
     def _answer(self) -> int:

@@ -297,6 +297,14 @@ def test_taking_the_place_of_an_earlier_run_is_finished_if_it_was_interrupted(tm
     assert all(file.read_text() == "new" for file in tmp_path.iterdir())
 
 
+def test_a_folder_does_not_adopt_from_itself(tmp_path, monkeypatch):
+    """As `craton tomography resume` of a relative path meets it: the configuration has the absolute one."""
+    monkeypatch.chdir(tmp_path.parent)
+    (tmp_path / "progress.json").write_text("{}")
+    RunFolder(tmp_path).adopt(RunFolder(tmp_path.name))
+    assert [file.name for file in tmp_path.iterdir()] == ["progress.json"]
+
+
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
