@@ -91,7 +91,7 @@ OF_COMMANDS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONFAULT
 
 
 def _ask_where_they_are(process: int) -> None:
-    """Python in a process and its descendants says on its standard error where each thread is, and ends: ranks before their parents."""
+    """Python in a process and its descendants says on its standard error where it is, and ends: ranks before their parents."""
     generation, seconds_to_pass_on = [process], 2.0
     generations = []
     while generation:

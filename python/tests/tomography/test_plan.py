@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.context import Phases
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.plan import calibration, profiles
 from craton.tomography.plan import forecast as planning
 from craton.tomography.plan import work as plan_work
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
-from craton.tomography.plan.estimate import HEAP_KEPT_BYTES, PHASES, REFINEMENTS
+from craton.tomography.plan.estimate import AFTER, BEFORE, HEAP_KEPT_BYTES, MEETINGS, PANEL_ROWS, PHASES, REFINEMENTS
 from craton.tomography.plan.forecast import plan_of_run
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.prior import make
@@ -46,6 +48,11 @@ ROUND = Machine(
     disk_gb_s=0.5,
     file_s=0.01,
     network_gb_s=5.0,
+    network_latency_us=0.0,
+    message_us=0.0,
+    jitter=0.0,
+    start_s=7.0,
+    report_s=11.0,
     process_mib=100.0,
 )
 
@@ -266,6 +273,71 @@ def test_hessians_are_written_once_or_in_each_iteration(counted):
     assert written(in_place=True) - none == pytest.approx(3 * hessian)
 
 
+def test_messages_latency_and_jitter_of_many_ranks(counted):
+    """Each alone, by hand, on 16 nodes of one rank."""
+    work, geometry = counted
+    work = dataclasses.replace(work, paths=10000, subset=1)
+
+    def costs(ranks=16, **rates):
+        plan = planning.predict(work, geometry, dataclasses.replace(ROUND, **rates), ranks, 1)
+        return phases(plan), plan.assembly_costs, plan.factorise_costs
+
+    still, assembly, factorise = costs()
+    per_message, busier, _ = costs(message_us=3.0)
+    messages = 15 / 16 * work.updates * 16  # a message to each rank but this one
+    assert busier["cores"] - assembly["cores"] == pytest.approx(2 * 3e-6 * messages / 16)
+    assert per_message["updates"].seconds > still["updates"].seconds
+    _, _, later = costs(network_latency_us=5.0)
+    assert factorise["latency"] == 0.0
+    assert later["latency"] == pytest.approx(5e-6 * MEETINGS * 972 / PANEL_ROWS * 4)
+    uneven, uneven_assembly, slower = costs(jitter=0.1)
+    slowest = 1 + 0.1 * np.sqrt(2 * np.log(16))
+    assert slower["cores"] == pytest.approx(slowest * factorise["cores"])
+    assert uneven["misfit"].seconds == pytest.approx(slowest * still["misfit"].seconds)
+    assert uneven_assembly["last paths"] == pytest.approx((slowest - 0.5) / 0.5 * assembly["last paths"])
+    alone, _, _ = costs(ranks=1, jitter=0.1)
+    assert alone["misfit"].seconds == pytest.approx(costs(ranks=1)[0]["misfit"].seconds)
+    assert (still[BEFORE].seconds, still[AFTER].seconds) == (7.0, 11.0)
+
+
+@pytest.mark.parametrize(
+    ("rates", "phase", "limit"),
+    [
+        ({}, "assemble", "cores"),
+        ({"network_gb_s": 1e-6}, "assemble", "network"),
+        ({"network_gb_s": 1e-6}, "factorise", "network"),
+        ({"memory_gb_s": 1e-5}, "assemble", "memory"),
+        ({"memory_gb_s": 1e-5}, "factorise", "memory"),
+        ({"network_latency_us": 1e6}, "factorise", "latency"),
+        ({"cholesky_gflops": 1e-3}, "factorise", "cores"),
+        ({"file_s": 100.0}, "save", "files"),
+        ({"disk_gb_s": 1e-5}, "save", "disk"),
+    ],
+)
+def test_what_a_phase_is_limited_by(counted, rates, phase, limit):
+    work, geometry = counted
+    work = dataclasses.replace(work, paths=10000, subset=1)
+    plan = planning.predict(work, geometry, dataclasses.replace(ROUND, **rates), 4, 1)
+    assert phases(plan)[phase].limit == limit
+    assert all(one.limit for one in plan.phases if one.seconds)
+
+
+def test_stated_rates_need_no_measuring(small_config, monkeypatch, tmp_path):
+    monkeypatch.setattr(calibration, "calibrate_alone", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr(calibration, "calibrate_on", lambda *_: pytest.fail("measured"))
+    config = small_config.replaced("paths", maximum=60)
+    plan = planning.make_plan(config, 2)
+    assert plan.machine == profiles.profile("workstation", coupled=False)
+    assert any("rates are stated, not measured" in warning for warning in plan.warnings)
+    coupled = planning.make_plan(config.replaced("theory", kind="nact"), 2, 1, Path("cluster"))
+    assert coupled.machine == profiles.profile("cluster", coupled=True)
+    assert coupled.machine.panel_ns_per_term > 10 * plan.machine.panel_ns_per_term
+    assert coupled.machine.network_gb_s == profiles.PROFILES["cluster"].network_gb_s
+    monkeypatch.chdir(tmp_path)  # a file of that name is meant
+    save_machine(ROUND, tmp_path / "cluster")
+    assert planning.make_plan(config, 2, 1, Path("cluster")).machine == ROUND
+
+
 def test_warnings(counted):
     work, geometry = counted
     small = dataclasses.replace(ROUND, memory_per_node_gib=0.05)
@@ -274,7 +346,7 @@ def test_warnings(counted):
         "memory does not suffice: ",
         "more nodes, fewer ranks",
         "make [assembly] subset smaller",
-        "network's 5 GB/s",
+        "5 GB/s and 0 us of the network",
     ):
         assert part in text
     matern = dataclasses.replace(work, prior_kind="matern", counted_paths=10)
@@ -360,12 +432,12 @@ def test_as_many_cores_are_measured_as_a_run_has(
     spent_s = {"modes": 11.0, "kernels": 12.0, "catalogues": 13.0, "paths": 14.0}
     monkeypatch.setattr(planning, "usable_cores", lambda: 4)
     monkeypatch.setattr(planning, "launched_size", lambda: launched)
-    monkeypatch.setattr(planning, "calibrate_alone", lambda *_: found.append(1) or ROUND)
-    monkeypatch.setattr(planning, "calibrate_on", lambda _, count: found.append(count) or (ROUND, spent_s))
+    monkeypatch.setattr(calibration, "calibrate_alone", lambda *_: found.append(1) or ROUND)
+    monkeypatch.setattr(calibration, "calibrate_on", lambda _, count: found.append(count) or (ROUND, spent_s))
     config = small_config.replaced("paths", maximum=20).replaced("assembly", threads=threads, subset=1)
     config = config.replaced("inversion", block=8)
     told: list[str] = []
-    plan = planning.make_plan(config, ranks, per_node, tell=told.append)
+    plan = planning.make_plan(config, ranks, per_node, tell=told.append, measure=True)
     assert found == [measured]
     assert told == [
         f"measuring this machine with {measured} of its 4 cores busy: half a minute, or more with many cores"
@@ -413,7 +485,7 @@ def test_the_command_prints_a_table_and_json(small_config, tmp_path, capsys):
     assert cli.invoke([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["nodes"], found["work"]["unknowns"]) == (4, 972) and not (tmp_path / "r").exists()
-    assert [phase["name"] for phase in found["phases"]] == list(PHASES)
+    assert [phase["name"] for phase in found["phases"]] == [BEFORE, *PHASES, AFTER]
 
 
 @pytest.mark.parametrize(
@@ -422,6 +494,8 @@ def test_the_command_prints_a_table_and_json(small_config, tmp_path, capsys):
         (["none.toml"], r"none\.toml: no such file"),
         (["CONFIG", "--machine", "none.toml"], r"none\.toml: no such file; allowed: a TOML file"),
         (["CONFIG", "--machine", "a", "--calibrate", "b"], "--machine with --calibrate; allowed: one of them"),
+        (["CONFIG", "--machine", "a", "--measure"], "--machine with --measure; allowed: one of them"),
+        (["CONFIG", "--machine", "clusters"], "clusters: no such file"),
         (["CONFIG", "--calibrate", "/no/such/folder/m.toml"], "--calibrate /no/such/folder/m.toml: no such folder"),
         (["CONFIG", "--ranks", "100000"], "more ranks than blocks"),
         (["FOLDER"], r"record\.json"),

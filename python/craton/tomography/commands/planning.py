@@ -25,7 +25,11 @@ RanksOfNode = Annotated[
 ]
 RatesFile = Annotated[
     Path | None,
-    typer.Option("--machine", metavar="FILE", help="Rates of the machine, as `plan --calibrate` writes them."),
+    typer.Option(
+        "--machine",
+        metavar="FILE|NAME",
+        help="Rates of the machine: a file of `plan --calibrate`; or stated ones, of a `workstation` (default) or a `cluster`.",
+    ),
 ]
 
 
@@ -93,14 +97,16 @@ def plan(
     calibrate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the rates measured on this machine in a TOML file.")
     ] = None,
+    measure: Annotated[bool, typer.Option("--measure", help="By rates that are measured on this machine now.")] = False,
     as_json: Json = False,
 ) -> None:
     """Predict time, memory, messages and files of a run, phase by phase, before it is started; compute no inversion.
 
     Example:
-        craton tomography plan demo.toml --ranks 2
+        craton tomography plan demo.toml --ranks 2 --measure
 
-    For another machine, measure one of its nodes with as many ranks as a run will have there, and keep its rates:
+    Without --measure it answers at once, by stated rates. For another machine, measure one of its nodes with as many ranks as a run
+    will have there, and keep its rates:
 
         craton tomography plan demo.toml --ranks 64 --calibrate machine.toml
 
@@ -116,8 +122,9 @@ def plan(
     from craton.tomography.plan.tables import compared_table, plan_table
 
     check_alone("craton tomography plan", "alone; --ranks says what is planned")
-    if machine is not None and calibrate is not None:
-        raise UserError("--machine with --calibrate; allowed: one of them")
+    for option, given in (("--calibrate", calibrate is not None), ("--measure", measure)):
+        if machine is not None and given:
+            raise UserError(f"--machine with {option}; allowed: one of them")
     check_folders(calibrate=calibrate)
     console = make_console()
     if config.is_dir():
@@ -131,7 +138,7 @@ def plan(
         shown = {**planned.to_dict(), "compared": content}
     else:
         tell = (lambda _: None) if as_json else typer.echo
-        planned = make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
+        planned = make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell, measure)
         table, shown = plan_table(planned), planned.to_dict()
     if as_json:
         print_json(shown)

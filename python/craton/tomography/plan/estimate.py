@@ -5,6 +5,9 @@
                 elements between nodes, and some passes through Hessian and factor to refine a solution
     save        the Hessian's bytes at the disk's rate, once or in each iteration
 
+Where all wait for the slowest of many ranks, equal work takes it sqrt(2 ln ranks) standard deviations more than the mean: the
+expected largest of so many normal deviates (Cramer 1946, 28.6). What a phase spends most of its time on is its limit.
+
 All windows of a path are one update, of panels that may have been compressed. Updates to another node are made twice, once to
 pack them and once to add them, and travel. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
 more than one of them) is counted for the node. Not collective.
@@ -42,6 +45,10 @@ PHASES = (
 )
 PARTS = ("panels", "products", "updates")
 """Parts of the phase assemble."""
+BEFORE, AFTER = "start-up", "report"
+"""What comes before and after the phases of a run, in no record of it."""
+MEETINGS = 3
+"""Of all ranks along a row or column of their grid, for each panel of a factorisation: its pivots, and its two halves."""
 MESSAGES_BYTES = 64 << 20
 """What a rank may have under way to other nodes at a time (World max_bytes_in_flight)."""
 SAVE_BUFFER_BYTES = 64 << 20
@@ -83,6 +90,8 @@ class Forecast:
     """to other nodes, of all ranks together"""
     written_bytes: float = 0.0
     """to files"""
+    limit: str = ""
+    """what most of the time is spent on"""
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,7 @@ class Estimate:
         per_term += more * work.corrections_sums
         panel_s = 1e-9 * (per_term * work.sample_modes + machine.panel_ns_per_element * work.elements_of_panels)
         update_s = 1e-9 * machine.update_ns_per_element * work.elements_of_products * (1.0 + self.away)
+        update_s += 2e-6 * machine.message_us * self.messages_per_assembly
         return panel_s, 1e-9 * work.product_flop / machine.product_gflops, update_s
 
     @property
@@ -174,20 +184,33 @@ class Estimate:
             whole += taken * high * wide
         return float(np.sum(sent) / np.sum(whole))
 
+    @property
+    def messages_per_assembly(self) -> float:
+        """Between nodes: of each update one to every rank that owns some of it, if they are fewer than its elements."""
+        work = self.work
+        return self.away * work.updates * min(self.ranks, work.elements_of_products / work.updates)
+
+    @property
+    def slowest(self) -> float:
+        """Time of the slowest rank's equal share, over the mean."""
+        return 1.0 + self.machine.jitter * math.sqrt(2.0 * math.log(self.ranks))
+
     def travel_s(self, sent_bytes: float) -> float:
         """Seconds in which all nodes send and receive so many bytes at the same time."""
         return sent_bytes / (1e9 * self.machine.network_gb_s * self.nodes)
 
-    def shared_out_s(self, work_s: float) -> float:
-        """Wall clock of work on all paths: equal shares, then on the average half a subset until the last one is done."""
+    def shares_s(self, work_s: float) -> tuple[float, float]:
+        """Wall clock of work on all paths: an equal share, and the wait for the last subset: half of one, and jitter."""
         subset_s = work_s / self.work.paths * min(self.work.subset, self.work.paths) / self.work.threads * self.crowding
-        return max(work_s / self.crew + (0.5 * subset_s if self.ranks > 1 else 0.0), subset_s)
+        share_s = work_s / self.crew
+        wait_s = (0.5 + self.slowest - 1.0) * subset_s if self.ranks > 1 else 0.0
+        return share_s, max(wait_s, subset_s - share_s)
 
     def fixed_shares_s(self, work_s: float) -> float:
         """Wall clock of work on all paths, of which each rank has as many as the others: the longest share of samples."""
         samples = np.concatenate([[0], np.cumsum(self.geometry.samples)])
         ends = samples[np.arange(self.ranks + 1) * (len(samples) - 1) // self.ranks]
-        return work_s / self.crew * self.ranks * float(np.max(np.diff(ends))) / float(samples[-1])
+        return work_s / self.crew * self.ranks * float(np.max(np.diff(ends))) / float(samples[-1]) * self.slowest
 
     def zeros_s(self, gb_s: float) -> float:
         """Wall clock of zeros in a rank's part of the Hessian, at a rate of memory."""
@@ -195,9 +218,20 @@ class Estimate:
 
     @property
     def assembly_s(self) -> float:
-        """Wall clock of one assembly."""
-        together, travel = self.shared_out_s(sum(self.part_s)), self.travel_s(self.sent_per_assembly)
-        return max(together, travel) + self.zeros_s(self.machine.memory_gb_s)
+        """Wall clock of one assembly. Updates travel while others are computed."""
+        spent = self.assembly_costs
+        return max(spent["cores"] + spent["last paths"], spent["network"]) + spent["memory"]
+
+    @property
+    def assembly_costs(self) -> dict[str, float]:
+        """Seconds by what they are spent on."""
+        share_s, wait_s = self.shares_s(sum(self.part_s))
+        return {
+            "cores": share_s,
+            "last paths": wait_s,
+            "network": self.travel_s(self.sent_per_assembly),
+            "memory": self.zeros_s(self.machine.memory_gb_s),
+        }
 
     @property
     def seismograms_s(self) -> float:
@@ -207,17 +241,29 @@ class Estimate:
     @property
     def factorise_s(self) -> float:
         """Wall clock of one factorisation, of adding C_m^-1 before, and of a copy of the matrix."""
+        return sum(self.factorise_costs.values())
+
+    @property
+    def factorise_costs(self) -> dict[str, float]:
+        """Seconds by what they are spent on."""
         machine, n, ranks = self.machine, self.work.unknowns, 1 if self.work.reproducible else self.ranks
         part = n / math.sqrt(ranks)
         rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
-        flops_s = n**3 / 3.0 / rate / ranks * self.crowding
+        flops_s = n**3 / 3.0 / rate / ranks * self.crowding * (self.slowest if ranks > 1 else 1.0)
         elements_s = 1e-9 * machine.prior_ns_per_element * self.local_elements * self.crowding
         work, refinements = self.work, REFINEMENTS if self.work.refined else 0
         passes = (1 - work.in_place) * (work.element_bytes + work.solve_bytes)  # of the copy
         passes += refinements * ((1 - work.in_place) * work.element_bytes + 2 * work.solve_bytes)
         passes_s = passes * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
         read_s = work.in_place * refinements * self.hessian_bytes / (1e9 * machine.disk_gb_s)
-        return flops_s + elements_s + passes_s + read_s + self.travel_s(self.sent_per_factor)
+        meetings = MEETINGS * n / PANEL_ROWS * math.log2(self.nodes)
+        return {
+            "cores": flops_s,
+            "memory": elements_s + passes_s,
+            "disk": read_s,
+            "network": self.travel_s(self.sent_per_factor),
+            "latency": 1e-6 * machine.network_latency_us * meetings,
+        }
 
     @property
     def sent_per_factor(self) -> float:
@@ -351,24 +397,36 @@ class Estimate:
 
     @cached_property
     def phases(self) -> tuple[Forecast, ...]:
-        """Forecasts in the order of PHASES."""
+        """Forecasts of BEFORE, in the order of PHASES, and of AFTER."""
         work, machine, geometry, times = self.work, self.machine, self.geometry, self.work.iterations
         data_bytes = 8.0 * work.samples + 64.0 * work.paths
         file_bytes = data_bytes + self.saves * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
         first_touch_s = self.zeros_s(machine.first_touch_gb_s)  # ranks that share memory touch it when it is made
         predicted = self.fixed_shares_s(self.seismograms_s) if work.synthetic else 0.0
         noise = NOISE_S_PER_PATH * work.paths if work.synthetic else 0.0
+        writing_s = file_bytes / (1e9 * machine.disk_gb_s), (2 * times + self.saves + 5) * machine.file_s
+        touching_s = first_touch_s * (self.ranks_per_node > 1)
+        limit = {
+            "set-up": "memory" if touching_s > geometry.spent_s["catalogues"] else "one core",
+            "prior": "cores" if any(work.prior_dealt) else "one core",
+            "assemble": max(self.assembly_costs, key=lambda name: self.assembly_costs[name]),
+            "factorise": max(self.factorise_costs, key=lambda name: self.factorise_costs[name]),
+            "save": "disk" if writing_s[0] > writing_s[1] else "files",
+            "data": "cores" if predicted > noise + geometry.spent_s["paths"] else "one core",
+            "misfit": "cores",
+            "theory": "cores",
+        }
         seconds = {
             "modes": geometry.spent_s["modes"],
             "kernels": geometry.spent_s["kernels"] * self.crowding,
             "prior": self.prior_s,
-            "set-up": geometry.spent_s["catalogues"] + first_touch_s * (self.ranks_per_node > 1),
+            "set-up": geometry.spent_s["catalogues"] + touching_s,
             "data": predicted + noise * self.crowding + geometry.spent_s["paths"] * self.crowding,
             "paths": geometry.spent_s["paths"] * self.crowding,
             "assemble": times * self.assembly_s + first_touch_s * (self.ranks_per_node == 1),
             "factorise": times * self.factorise_s,
             "misfit": self.fixed_shares_s((times + 1) * self.seismograms_s),
-            "save": file_bytes / (1e9 * machine.disk_gb_s) + (2 * times + self.saves + 5) * machine.file_s,
+            "save": sum(writing_s),
             "waveforms": 0.0,  # those of the first and the last model are there
             "theory": (1.0 if work.coupled_synthetics else RICHER_COST)
             * self.seismograms_s
@@ -377,12 +435,23 @@ class Estimate:
             / self.crew,
         }
         sent = {"assemble": times * self.sent_per_assembly, "factorise": times * self.sent_per_factor}
-        return tuple(
+        of_run = (
             Forecast(
-                name, seconds[name], *self.memory(name), sent.get(name, 0.0), file_bytes if name == "save" else 0.0
+                name,
+                seconds[name],
+                *self.memory(name),
+                sent.get(name, 0.0),
+                file_bytes if name == "save" else 0.0,
+                limit.get(name, "one core") if seconds[name] else "",
             )
             for name in PHASES
             if name != "theory" or work.checked
+        )
+        process = machine.process_mib * MIB
+        return (
+            Forecast(BEFORE, machine.start_s, process, process * self.ranks_per_node, limit="start"),
+            *of_run,
+            Forecast(AFTER, machine.report_s, limit="one core"),
         )
 
     @cached_property

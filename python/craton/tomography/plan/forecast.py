@@ -12,9 +12,9 @@ from craton.errors import UserError
 from craton.runs import process_memory
 from craton.tomography.config.load import Config, as_it_was, check_ranks
 from craton.tomography.folder import RunFolder, RunRecord
-from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
-from craton.tomography.plan.estimate import GIB, MIB, Estimate
+from craton.tomography.plan.estimate import GIB, MIB, PHASES, Estimate
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
+from craton.tomography.plan.profiles import DEFAULT, PROFILES, profile
 from craton.tomography.plan.work import Geometry, Work, count_work
 
 
@@ -27,7 +27,7 @@ def duration(seconds: float) -> str:
 
 def size(count: float) -> str:
     """Three digits, in MiB, GiB or TiB."""
-    if count < 0.995 * GIB:
+    if count < 999 * MIB:
         return f"{count / MIB:.3g} MiB"
     return f"{count / GIB:.3g} GiB" if count < 999 * GIB else f"{count / (1024 * GIB):.3g} TiB"
 
@@ -49,8 +49,8 @@ class Plan(Estimate):
     def limit(self) -> str:
         """The phase that takes longest, in words."""
         slowest = max(self.phases, key=lambda phase: phase.seconds)
-        name = slowest.name
-        if name == "assemble":
+        name = f"{slowest.name}, by {slowest.limit}"
+        if slowest.name == "assemble":
             name += f", mostly {max(self.parts, key=lambda part: part.seconds).name}"
         return f"{name}: {duration(slowest.seconds)} of {duration(self.seconds)}"
 
@@ -82,12 +82,17 @@ class Plan(Estimate):
         if work.outside:
             found.append("[synthetics] names an outside solver, whose time and memory are not in this plan")
         busy = min(threads, machine.cores_per_node)
-        if machine.measured_ranks < busy:
+        if machine.measured_ranks == 0:
+            stated = (
+                f"rates are stated, not measured: those of a {machine.name} of {machine.cores_per_node} cores a node"
+            )
+            found.append(f"{stated}; --measure measures this machine, --machine FILE has another's")
+        elif machine.measured_ranks < busy:
             measured = f"rates were measured with {machine.measured_ranks} of a node's cores busy"
             found.append(f"{measured}, the run has {busy}: expect it to be slower")
         if self.nodes > 1:
-            network = f"the network's {machine.network_gb_s:g} GB/s into and out of a node"
-            found.append(f"{network} are taken from the machine file")
+            network = f"{machine.network_gb_s:g} GB/s and {machine.network_latency_us:g} us of the network"
+            found.append(f"{network} between nodes, and {100 * machine.jitter:g}% of jitter, are assumed, not measured")
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,26 +119,34 @@ def make_plan(
     machine_file: Path | None = None,
     calibrate_to: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    measure: bool = False,
 ) -> Plan:
-    """A plan for a configuration; without a machine file this machine's rates are measured, and kept where `calibrate_to` says.
+    """A plan for a configuration, by the rates of a machine file; of this machine, with `measure`; or else as they are stated.
 
-    For several ranks mpiexec is started to measure them, and SystemExit raised if they fail, which they have explained by then.
+    machine_file: a file, or a name in PROFILES. calibrate_to: where measured rates are kept; it makes `measure` true. For several
+    ranks mpiexec is started to measure them, and SystemExit raised if they fail, which they have explained by then.
     tell: gets a line before that, which may take minutes. Not collective.
     """
     check_ranks(config, ranks)
     process_bytes = process_memory.resident_bytes()
-    machine = None if machine_file is None else load_machine(machine_file)  # before what takes longer
+    name = DEFAULT if machine_file is None else str(machine_file)
+    stated = name in PROFILES and not Path(name).exists() and not (measure or calibrate_to)
+    machine = None if machine_file is None or stated else load_machine(machine_file)  # before what takes longer
     work, geometry = count_work(config)
+    if stated:
+        machine = profile(name, work.coupled)
     if machine is None:
+        from craton.tomography.plan import calibration  # starts MPI
+
         cores = usable_cores()
         at_once = min(min(ranks, ranks_per_node or ranks) * config.assembly.threads, cores)
         if launched_size() is not None:  # a process of an MPI job starts no other
             at_once = 1
         tell(f"measuring this machine with {at_once} of its {cores} cores busy: half a minute, or more with many cores")
         if at_once == 1:
-            machine = calibrate_alone(config, geometry, process_bytes)
+            machine = calibration.calibrate_alone(config, geometry, process_bytes)
         else:
-            machine, spent_s = calibrate_on(config, at_once)
+            machine, spent_s = calibration.calibrate_on(config, at_once)
             geometry = replace(geometry, spent_s=spent_s)
     if calibrate_to is not None:
         save_machine(machine, calibrate_to)
@@ -173,7 +186,7 @@ def plan_of_run(directory: Path, machine_file: Path | None = None) -> tuple[Plan
         raise UserError(f"{folder.record}: no iteration was finished; allowed: a run with at least one")
     config = config.replaced("inversion", max_iterations=done)
     per_node = -(-record.ranks // max(1, record.nodes))
-    plan = make_plan(config, record.ranks, per_node, machine_file)
+    plan = make_plan(config, record.ranks, per_node, machine_file, measure=machine_file is None)
     return plan, compare(plan, record)
 
 
@@ -181,6 +194,8 @@ def compare(plan: Plan, record: RunRecord) -> list[Compared]:
     """Phase by phase; memory 0 where a run has not recorded it."""
     found = []
     for phase in plan.phases:
+        if phase.name not in PHASES:
+            continue
         measured_s = max(seconds.get(phase.name, 0.0) for seconds in record.phase_s)
         peaks = [own_peak(record, rank, phase.name) for rank in range(len(record.peak_bytes))]
         one = Compared(phase.name, phase.seconds, measured_s, phase.rank_bytes, max(peaks, default=0.0))

@@ -2,7 +2,8 @@
 
 Rates are of one rank of one thread while `measured_ranks` of them do the same: cores share caches and memory, and are slower
 together. Only the disk's is of all of them, and the prior's of one while the others wait. What one node cannot measure, the
-network, is an assumption that machine.toml states and lets you change.
+network, start and unevenness of a large job, is an assumption that machine.toml states and lets you change. profiles.py has
+machines of which everything is stated.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ def rate(help_text: str, low: float = 1e-6, high: float = 1e12, unit: str = "") 
     return setting(REQUIRED, number(low, high, unit), help_text)
 
 
+def assumed(value: float, low: float, high: float, help_text: str) -> Any:
+    """A setting that one node cannot measure."""
+    return setting(value, number(low, high), f"{help_text}; not measured, an assumption")
+
+
 @dataclass(frozen=True)
 class Machine:
     """One node, and what connects nodes."""
@@ -28,7 +34,9 @@ class Machine:
     name: str = setting("unnamed", text, "where the rates were measured")
     cores_per_node: int = setting(REQUIRED, integer(1, 10**6), "that threads of ranks share")
     memory_per_node_gib: float = rate("GiB free for a run", 0.01, 1e7, "GiB")
-    measured_ranks: int = setting(1, integer(1, 10**6), "ranks at a time on the node while the rates were measured")
+    measured_ranks: int = setting(
+        1, integer(0, 10**6), "ranks at a time on the node while the rates were measured; 0: rates are stated"
+    )
     panel_ns_per_term: float = rate("ns per sample and mode of a panel, without its radial splines")
     panel_ns_per_radial_term: float = rate("ns per sample, mode and radial spline of a panel", 0, 1e12)
     panel_ns_per_element: float = rate("ns per element of a panel", 0, 1e12)
@@ -43,7 +51,12 @@ class Machine:
     first_touch_gb_s: float = rate("GB/s of zeros in memory that the system has yet to hand out")
     disk_gb_s: float = rate("GB/s of a matrix saved to the run's folder, all ranks together")
     file_s: float = rate("seconds to make, synchronise and rename a file", 0, 1e4, "s")
-    network_gb_s: float = setting(10.0, number(1e-6, 1e12), "GB/s into and out of a node; not measured, an assumption")
+    network_gb_s: float = assumed(10.0, 1e-6, 1e12, "GB/s into and out of a node")
+    network_latency_us: float = assumed(2.0, 0, 1e7, "us of the shortest message between nodes")
+    message_us: float = assumed(1.0, 0, 1e7, "us of a core for a message between nodes, at either end")
+    jitter: float = assumed(0.01, 0, 10, "standard deviation of the time of equal work, as a part of it")
+    start_s: float = assumed(3.0, 0, 1e6, "seconds until all ranks have started")
+    report_s: float = assumed(15.0, 0, 1e6, "seconds of one process that draws the report when the ranks have ended")
     process_mib: float = rate("MiB of a rank before it holds anything", 1, 1e6, "MiB")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from craton.tomography.plan.estimate import PARTS
@@ -17,16 +18,17 @@ def plan_table(plan: Plan) -> Table:
         f"{work.iterations} iterations of {work.updates:.0f} updates{multiplied}\n"
         f"{plan.ranks} ranks on {plan.nodes} nodes ({plan.machine.name}), "
         f"{work.threads} threads each",
-        ("phase", "time", "memory of a rank", "of a node", "sent", "written"),
+        ("phase", "time", "limited by", "memory of a rank", "of a node", "sent", "written"),
     )
     for phase in plan.phases:
         memory = size(phase.rank_bytes), size(phase.node_bytes)
-        table.add_row(phase.name, duration(phase.seconds), *memory, some(phase.sent_bytes), some(phase.written_bytes))
+        sent, written = some(phase.sent_bytes), some(phase.written_bytes)
+        table.add_row(phase.name, duration(phase.seconds), phase.limit, *memory, sent, written)
         if phase.name == "assemble":
             for part in plan.parts:
-                table.add_row(f"  {part.name}", duration(part.seconds), "", "", "", "", style="dim")
+                table.add_row(f"  {part.name}", duration(part.seconds), "", "", "", "", "", style="dim")
     table.add_section()
-    table.add_row("all", duration(plan.seconds), "", f"{size(plan.node_bytes)} at most", "", "", style="bold")
+    table.add_row("all", duration(plan.seconds), "", "", f"{size(plan.node_bytes)} at most", "", "", style="bold")
     return table
 
 
@@ -50,7 +52,7 @@ def compared_table(plan: Plan, rows: list[Compared]) -> Table:
 
 def new_table(title: str, columns: tuple[str, ...]) -> Table:
     """The first column holds names, the others numbers."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left")
     return table
