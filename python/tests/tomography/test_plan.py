@@ -319,7 +319,21 @@ def test_what_a_phase_is_limited_by(counted, rates, phase, limit):
     work = dataclasses.replace(work, paths=10000, subset=1)
     plan = planning.predict(work, geometry, dataclasses.replace(ROUND, **rates), 4, 1)
     assert phases(plan)[phase].limit == limit
-    assert all(one.limit for one in plan.phases if one.seconds)
+    of = {one.name: one.limit for one in plan.phases}
+    assert (of["misfit"], of["kernels"], of[BEFORE], of[AFTER]) == ("cores", "each rank", "start", "one core")
+
+
+def test_what_hides_behind_something_else_is_no_limit(counted):
+    """Updates travel while others are computed: a network that takes longer than cores, and less than the whole, limits nothing."""
+    work, geometry = counted
+    work = dataclasses.replace(work, subset=8)
+    costs = planning.predict(work, geometry, ROUND, 8, 1).assembly_costs
+    between = costs["cores"] + 0.5 * costs["last paths"]
+    slower = dataclasses.replace(ROUND, network_gb_s=ROUND.network_gb_s * costs["network"] / between)
+    plan = planning.predict(work, geometry, slower, 8, 1)
+    assert plan.assembly_costs["network"] == pytest.approx(between)
+    assert plan.assembly_limit in ("cores", "last paths")
+    assert plan.assembly_s == pytest.approx(costs["cores"] + costs["last paths"] + costs["memory"])
 
 
 def test_stated_rates_need_no_measuring(small_config, monkeypatch, tmp_path):
@@ -327,13 +341,18 @@ def test_stated_rates_need_no_measuring(small_config, monkeypatch, tmp_path):
     monkeypatch.setattr(calibration, "calibrate_on", lambda *_: pytest.fail("measured"))
     config = small_config.replaced("paths", maximum=60)
     plan = planning.make_plan(config, 2)
-    assert plan.machine == profiles.profile("workstation", coupled=False)
+    stated = profiles.profile("workstation", coupled=False)
+    here = {"cores_per_node": usable_cores(), "memory_per_node_gib": plan.machine.memory_per_node_gib}
+    assert plan.machine == dataclasses.replace(stated, **here)
+    assert planning.make_plan(config, 2, 1, Path("workstation")).machine == stated
     assert any("rates are stated, not measured" in warning for warning in plan.warnings)
     coupled = planning.make_plan(config.replaced("theory", kind="nact"), 2, 1, Path("cluster"))
     assert coupled.machine == profiles.profile("cluster", coupled=True)
     assert coupled.machine.panel_ns_per_term > 10 * plan.machine.panel_ns_per_term
     assert coupled.machine.network_gb_s == profiles.PROFILES["cluster"].network_gb_s
-    monkeypatch.chdir(tmp_path)  # a file of that name is meant
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "workstation").mkdir()  # a folder is not meant, a file is
+    assert planning.make_plan(config, 2).machine.measured_ranks == 0
     save_machine(ROUND, tmp_path / "cluster")
     assert planning.make_plan(config, 2, 1, Path("cluster")).machine == ROUND
 
@@ -492,10 +511,15 @@ def test_the_command_prints_a_table_and_json(small_config, tmp_path, capsys):
     ("words", "message"),
     [
         (["none.toml"], r"none\.toml: no such file"),
-        (["CONFIG", "--machine", "none.toml"], r"none\.toml: no such file; allowed: a TOML file"),
+        (["CONFIG", "--machine", "none.toml"], r"none\.toml: no such file; allowed: workstation, cluster, or a file"),
+        (["CONFIG", "--machine", "/no/none.toml"], r"/no/none\.toml: no such file; allowed: a TOML file"),
         (["CONFIG", "--machine", "a", "--calibrate", "b"], "--machine with --calibrate; allowed: one of them"),
         (["CONFIG", "--machine", "a", "--measure"], "--machine with --measure; allowed: one of them"),
-        (["CONFIG", "--machine", "clusters"], "clusters: no such file"),
+        (
+            ["CONFIG", "--machine", "clusters"],
+            "--machine clusters: no such file; allowed: workstation, cluster, or a file",
+        ),
+        (["FOLDER", "--measure"], "--measure with .*, the folder of a run"),
         (["CONFIG", "--calibrate", "/no/such/folder/m.toml"], "--calibrate /no/such/folder/m.toml: no such folder"),
         (["CONFIG", "--ranks", "100000"], "more ranks than blocks"),
         (["FOLDER"], r"record\.json"),

@@ -114,7 +114,7 @@ def plan(
 
         craton tomography plan demo.toml --ranks 1024 --machine machine.toml
 
-    Of the folder of a run, what was predicted stands beside what it took.
+    Of the folder of a run, what was predicted stands beside what it took. Without --machine this machine is measured for that.
     """
     from craton.runs.progress import make_console
     from craton.tomography.config.load import load_config
@@ -128,8 +128,9 @@ def plan(
     check_folders(calibrate=calibrate)
     console = make_console()
     if config.is_dir():
-        for option, value in (("--ranks", ranks), ("--ranks-per-node", ranks_per_node), ("--calibrate", calibrate)):
-            if value is not None:
+        refused = {"--ranks": ranks, "--ranks-per-node": ranks_per_node, "--calibrate": calibrate, "--measure": measure}
+        for option, value in refused.items():
+            if value:
                 raise UserError(
                     f"{option} with {config}, the folder of a run: its record says; allowed: with a configuration"
                 )

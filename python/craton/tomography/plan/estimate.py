@@ -5,8 +5,9 @@
                 elements between nodes, and some passes through Hessian and factor to refine a solution
     save        the Hessian's bytes at the disk's rate, once or in each iteration
 
-Where all wait for the slowest of many ranks, equal work takes it sqrt(2 ln ranks) standard deviations more than the mean: the
-expected largest of so many normal deviates (Cramer 1946, 28.6). What a phase spends most of its time on is its limit.
+Where all wait for the slowest of many ranks, equal work takes it at most sqrt(2 ln ranks) standard deviations more than the mean.
+This bounds the expected largest of so many normal deviates, and is near it for many (Cramer 1946, 28.6). What a phase spends most
+of its time on is its limit.
 
 All windows of a path are one update, of panels that may have been compressed. Updates to another node are made twice, once to
 pack them and once to add them, and travel. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
@@ -48,7 +49,7 @@ PARTS = ("panels", "products", "updates")
 BEFORE, AFTER = "start-up", "report"
 """What comes before and after the phases of a run, in no record of it."""
 MEETINGS = 3
-"""Of all ranks along a row or column of their grid, for each panel of a factorisation: its pivots, and its two halves."""
+"""Of all ranks, for each panel of a factorisation: it is put, its square is factored, shares are solved (panel_cholesky.cpp)."""
 MESSAGES_BYTES = 64 << 20
 """What a rank may have under way to other nodes at a time (World max_bytes_in_flight)."""
 SAVE_BUFFER_BYTES = 64 << 20
@@ -239,6 +240,16 @@ class Estimate:
         return 1e-9 * self.machine.seismogram_ns_per_term * self.work.sample_modes
 
     @property
+    def assembly_limit(self) -> str:
+        """What most of an assembly's time is spent on. Of computing and travelling only the longer one takes time."""
+        costs = dict(self.assembly_costs)
+        if costs["network"] > costs["cores"] + costs["last paths"]:
+            del costs["cores"], costs["last paths"]
+        else:
+            del costs["network"]
+        return max(costs, key=lambda name: costs[name])
+
+    @property
     def factorise_s(self) -> float:
         """Wall clock of one factorisation, of adding C_m^-1 before, and of a copy of the matrix."""
         return sum(self.factorise_costs.values())
@@ -262,7 +273,7 @@ class Estimate:
             "memory": elements_s + passes_s,
             "disk": read_s,
             "network": self.travel_s(self.sent_per_factor),
-            "latency": 1e-6 * machine.network_latency_us * meetings,
+            "latency": 1e-6 * machine.network_latency_us * meetings * (not work.reproducible),
         }
 
     @property
@@ -409,7 +420,7 @@ class Estimate:
         limit = {
             "set-up": "memory" if touching_s > geometry.spent_s["catalogues"] else "one core",
             "prior": "cores" if any(work.prior_dealt) else "one core",
-            "assemble": max(self.assembly_costs, key=lambda name: self.assembly_costs[name]),
+            "assemble": self.assembly_limit,
             "factorise": max(self.factorise_costs, key=lambda name: self.factorise_costs[name]),
             "save": "disk" if writing_s[0] > writing_s[1] else "files",
             "data": "cores" if predicted > noise + geometry.spent_s["paths"] else "one core",
@@ -442,7 +453,7 @@ class Estimate:
                 *self.memory(name),
                 sent.get(name, 0.0),
                 file_bytes if name == "save" else 0.0,
-                limit.get(name, "one core") if seconds[name] else "",
+                limit.get(name, "each rank") if seconds[name] else "",
             )
             for name in PHASES
             if name != "theory" or work.checked

@@ -48,7 +48,7 @@ class Plan(Estimate):
     @property
     def limit(self) -> str:
         """The phase that takes longest, in words."""
-        slowest = max(self.phases, key=lambda phase: phase.seconds)
+        slowest = max((phase for phase in self.phases if phase.name in PHASES), key=lambda phase: phase.seconds)
         name = f"{slowest.name}, by {slowest.limit}"
         if slowest.name == "assemble":
             name += f", mostly {max(self.parts, key=lambda part: part.seconds).name}"
@@ -86,7 +86,7 @@ class Plan(Estimate):
             stated = (
                 f"rates are stated, not measured: those of a {machine.name} of {machine.cores_per_node} cores a node"
             )
-            found.append(f"{stated}; --measure measures this machine, --machine FILE has another's")
+            found.append(f"{stated}; `craton tomography plan --measure` measures this machine")
         elif machine.measured_ranks < busy:
             measured = f"rates were measured with {machine.measured_ranks} of a node's cores busy"
             found.append(f"{measured}, the run has {busy}: expect it to be slower")
@@ -121,7 +121,7 @@ def make_plan(
     tell: Callable[[str], None] = lambda _: None,
     measure: bool = False,
 ) -> Plan:
-    """A plan for a configuration, by the rates of a machine file; of this machine, with `measure`; or else as they are stated.
+    """A plan for a configuration, by the rates of a machine file; of this machine, with `measure`; or else by stated ones.
 
     machine_file: a file, or a name in PROFILES. calibrate_to: where measured rates are kept; it makes `measure` true. For several
     ranks mpiexec is started to measure them, and SystemExit raised if they fail, which they have explained by then.
@@ -130,11 +130,19 @@ def make_plan(
     check_ranks(config, ranks)
     process_bytes = process_memory.resident_bytes()
     name = DEFAULT if machine_file is None else str(machine_file)
-    stated = name in PROFILES and not Path(name).exists() and not (measure or calibrate_to)
+    stated = not (measure or calibrate_to) and (machine_file is None or (name in PROFILES and not Path(name).is_file()))
+    if machine_file is not None and not stated and len(machine_file.parts) == 1 and not machine_file.exists():
+        raise UserError(
+            f"--machine {name}: no such file; allowed: {', '.join(PROFILES)}, or a file that `craton tomography plan CONFIG "
+            "--calibrate FILE` writes"
+        )
     machine = None if machine_file is None or stated else load_machine(machine_file)  # before what takes longer
     work, geometry = count_work(config)
     if stated:
         machine = profile(name, work.coupled)
+        if machine_file is None:  # cores and memory are those of this machine
+            here_gib = max(0.01, round(process_memory.available_bytes() / GIB, 2))
+            machine = replace(machine, cores_per_node=usable_cores(), memory_per_node_gib=here_gib)
     if machine is None:
         from craton.tomography.plan import calibration  # starts MPI
 

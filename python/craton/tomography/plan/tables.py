@@ -21,7 +21,7 @@ def plan_table(plan: Plan) -> Table:
         ("phase", "time", "limited by", "memory of a rank", "of a node", "sent", "written"),
     )
     for phase in plan.phases:
-        memory = size(phase.rank_bytes), size(phase.node_bytes)
+        memory = some(phase.rank_bytes), some(phase.node_bytes)
         sent, written = some(phase.sent_bytes), some(phase.written_bytes)
         table.add_row(phase.name, duration(phase.seconds), phase.limit, *memory, sent, written)
         if phase.name == "assemble":
