@@ -1,7 +1,7 @@
 """Machines whose rates are stated, for a plan that takes no measuring.
 
-The rates of a core were measured with two cores of an AMD EPYC of 2021 at work, rounded; what is beside them is assumed. They are
-right within a factor of two or three on a core of these years; `craton tomography plan --measure` is right within a quarter.
+The rates of a core were measured with two cores of an AMD EPYC at work, in float32, and rounded; what is beside them is assumed. On
+other cores they may be wrong by a factor of two or three: `craton tomography plan --measure` measures.
 """
 
 from __future__ import annotations
