@@ -134,16 +134,18 @@ Any thread; not blocking. UserError the second time.)")
 }
 
 void bind_closing(nb::class_<python_checkpoint>& c) {
-    c.def("close", &python_checkpoint::close, R"(Gives the lock back; nothing else may be called after.
+    c.def("close", &python_checkpoint::close, nb::kw_only(), nb::arg("drain") = true,
+          R"(Gives the lock back; nothing else may be called after.
 
-Not collective. UserError while a subset is open. The end of a `with` block without an exception closes, as does the end
-of the object.)")
+Not collective. With local_folder it waits for what is on its way to the file, or with drain = False gives that up on
+all ranks. UserError while a subset is open. The end of a `with` block without an exception closes, as does the end of
+the object.)")
         .def(
             "__enter__", [](nb::handle self) -> annotated<"Checkpoint"> { return nb::borrow(self); }, "The checkpoint itself.")
         .def(
             "__exit__",
             [](python_checkpoint& k, const raised_type& kind, const raised&, const raised_trace&) {
-                if (kind.is_none()) k.close(); // after an exception a thread may still have a subset open
+                if (kind.is_none()) k.close(true); // after an exception a thread may still have a subset open
             },
             nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none(), "Closes it, unless there was an exception.");
 }
@@ -159,7 +161,7 @@ void bind_save_and_resume(nb::class_<python_checkpoint>& c) {
          R"(Fills the arrays and the list of counted subsets from the last checkpoint.
 
 Collective, blocking; call it once after add(), also when starting afresh. Any number of ranks may have written it.
-Returns the numbers saved and a notice (empty, or that the checkpoint before the last was used), or None when there is
+Returns the numbers saved and a notice (empty, or what could not be used), or None when there is
 no checkpoint. UserError on every rank for a file that is no checkpoint, holds other arrays, or is damaged.)")
         .def(
             "begin",
@@ -180,8 +182,23 @@ Any thread; not collective; waits while a save is under way.)")
             R"(Writes the arrays and the list of finished subsets; they are on disk when it returns.
 
 Collective, blocking; waits for subsets that other threads have open. numbers: what is to be found again beside the
-arrays, 64-bit integers or real numbers. UserError on every rank when it cannot be written; the checkpoint before stays
-in place.)")
+arrays, 64-bit integers or real numbers. With local_folder it returns when the nodes' folders have them; see drain().
+UserError on every rank when it cannot be written; the checkpoint before stays in place. With local_folder a file that
+could not be written is told by the next save, after its parts are there.)")
+        .def(
+            "drain", [](const python_checkpoint& k) { without_gil([held = k.get()] { held->drain(); }); },
+            R"(Returns when what save() was last called for is in the file; at once without local_folder.
+
+Collective, blocking. UserError on every rank when the file cannot be written.)")
+        .def_static(
+            "discard",
+            [](world& ranks, const std::string& path, const std::string& local_folder) {
+                without_gil([&] { checkpoint::discard(ranks, path, local_folder); });
+            },
+            nb::arg("world"), nb::arg("path"), nb::arg("local_folder") = "",
+            R"(Removes the file, the one before it, and all parts in the nodes' folders.
+
+Collective. No object for this path may be open.)")
         .def_prop_ro(
             "counted",
             [](const python_checkpoint& k) {
@@ -208,10 +225,12 @@ docs/durability.md describes its use and its guarantee.)");
     c.def(
         "__init__",
         [](python_checkpoint* self, world& ranks, const std::string& path, bool keep_previous, double wait_for_other_job_s,
-           std::map<std::string, std::string> hints, std::size_t buffer_bytes, bool verify, double patience_s) {
+           std::map<std::string, std::string> hints, std::size_t buffer_bytes, bool verify, double patience_s,
+           std::string local_folder) {
             io::checkpoint_options options;
             options.transfer = {std::move(hints), buffer_bytes, verify, patience_s};
             options.keep_previous = keep_previous;
+            options.local_folder = std::move(local_folder);
             options.wait_for_other_job_s = wait_for_other_job_s;
             const nb::gil_scoped_release release;
             auto held = std::make_shared<checkpoint>(ranks, path, options);
@@ -219,12 +238,14 @@ docs/durability.md describes its use and its guarantee.)");
         },
         nb::arg("world"), nb::arg("path"), nb::kw_only(), nb::arg("keep_previous") = true, nb::arg("wait_for_other_job_s") = 10.0,
         nb::arg("hints") = std::map<std::string, std::string>{}, nb::arg("buffer_bytes").sig("64 << 20") = std::size_t{64} << 20,
-        nb::arg("verify") = true, nb::arg("patience_s") = 600.0, nb::keep_alive<1, 2>(), R"(Collective. Takes `<path>.lock`.
+        nb::arg("verify") = true, nb::arg("patience_s") = 600.0, nb::arg("local_folder") = "", nb::keep_alive<1, 2>(),
+        R"(Collective. Takes `<path>.lock`.
 
 keep_previous: the checkpoint before the last one stays as `<path>.previous`. wait_for_other_job_s: for one that was
 killed a moment ago. hints go to MPI-IO. buffer_bytes: of each rank on the way to the file. verify: reads back what was
-written. After patience_s in one transfer the job ends. UserError on every rank when another job holds the checkpoint,
-or the folder is missing or may not be written.)");
+written. After patience_s in one transfer the job ends. local_folder: two levels; save() leaves each rank's part in this
+folder of the node, made where it is missing, and a thread brings them to the file. UserError on every rank when another
+job holds the checkpoint, or a folder is missing or may not be written.)");
     c.def(
         "__repr__", [](const python_checkpoint& k) { return "<Checkpoint " + k.path() + (k.closed() ? ", closed>" : ">"); },
         "The file, and whether it is closed.");

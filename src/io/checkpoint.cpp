@@ -1,10 +1,12 @@
 #include <craton/io/checkpoint.hpp>
 
+#include "background_save.hpp"
 #include "checkpoint_file.hpp"
 #include "collective_file.hpp"
 #include "element_type.hpp"
 #include "file_lock.hpp"
 #include "hdf5_handle.hpp"
+#include "local_level.hpp"
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
@@ -12,10 +14,14 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
+#include <limits>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -24,7 +30,9 @@ namespace craton::io {
 
 struct checkpoint::state {
     state(runtime::world& r, std::string p, checkpoint_options o)
-        : ranks(&r), file{"checkpoint", std::move(p)}, options(std::move(o)) {}
+        : ranks(&r), file{"checkpoint", std::move(p)}, options(std::move(o)) {
+        if (!options.local_folder.empty()) level.emplace(options.local_folder, file.path, r.rank());
+    }
 
     [[nodiscard]] const comm::communicator& communicator() const { return ranks->communicator(); }
     [[nodiscard]] std::string previous_path() const { return file.path + ".previous"; }
@@ -33,7 +41,14 @@ struct checkpoint::state {
     void wait_for_open_subsets();
     void let_others_go_on();
     [[nodiscard]] subset_list with_finished() const;
+    [[nodiscard]] verdict examine(const std::string& path) const;
     [[nodiscard]] verdict fill_from(const std::string& path, const hdf5_handle& access, checkpoint_content& content) const;
+    [[nodiscard]] bool fill_from_parts(checkpoint_content& content, std::string& why_not);
+    void write_file(const comm::communicator& among, const std::vector<named_array>& from, const checkpoint_content& content,
+                    const std::atomic<bool>* stop) const;
+    void write_parts(const checkpoint_content& content);
+    void start_draining();
+    void take_over(const subset_list& now_counted);
 
     runtime::world* ranks;
     file_purpose file;
@@ -53,6 +68,11 @@ struct checkpoint::state {
     std::unordered_map<std::thread::id, std::int64_t> open_of_thread;
     std::int64_t open = 0;
     std::optional<std::int64_t> abandoned_subset;
+
+    // With local_folder: the newest parts, those that are in the file, and the thread that brings them there.
+    std::optional<local_level> level;
+    std::shared_ptr<const mapped_part> part, in_file;
+    background_save draining;
 };
 
 namespace {
@@ -184,9 +204,22 @@ checkpoint::checkpoint(runtime::world& ranks, std::string path, checkpoint_optio
         if (failure.empty()) remove_leftovers(s.file);
     }
     comm::agree(s.communicator(), failure);
+    agree_on(s.communicator(), "local_folder", s.level ? "set" : "empty");
+    if (s.level) comm::agree(s.communicator(), s.level->prepare());
 }
 
 checkpoint::~checkpoint() = default;
+
+void checkpoint::discard(runtime::world& ranks, const std::string& path, const std::string& local_folder) {
+    ranks.barrier(); // polls
+    if (!local_folder.empty()) local_level(local_folder, path, ranks.rank()).remove(ranks.communicator());
+    if (ranks.rank() == 0) {
+        std::error_code ignored;
+        for (const char* const end : {"", ".previous", ".previous.new", ".levels", ".levels.partial", ".partial", ".partial.room"})
+            std::filesystem::remove(path + end, ignored);
+    }
+    ranks.barrier();
+}
 
 const subset_list& checkpoint::counted() const { return state_->counted; }
 
@@ -206,18 +239,50 @@ void checkpoint::add(const std::string& name, stored_array data, const runtime::
 // ---------------------------------------------------------------------------------------------------------------- resume
 
 // Rank 0 looks with serial HDF5; what it finds good all ranks read.
-verdict checkpoint::state::fill_from(const std::string& path, const hdf5_handle& access, checkpoint_content& content) const {
+verdict checkpoint::state::examine(const std::string& path) const {
     verdict found;
     if (communicator().rank() == 0) found = examine_checkpoint(path, arrays);
     found.state =
         static_cast<file_state>(communicator().maximum(communicator().rank() == 0 ? static_cast<std::int64_t>(found.state) : 0));
     found.reason = communicator().broadcast(found.reason);
+    return found;
+}
+
+verdict checkpoint::state::fill_from(const std::string& path, const hdf5_handle& access, checkpoint_content& content) const {
+    const verdict found = examine(path);
     if (found.state != file_state::whole) return found;
     content = {};
     return read_checkpoint(path, access, communicator(), arrays, options.transfer, content);
 }
 
+// Fills the arrays from the nodes' folders, unless the file holds more. `why_not`: "" or why parts that should be there are of no use.
+bool checkpoint::state::fill_from_parts(checkpoint_content& content, std::string& why_not) {
+    const auto& among = communicator();
+    part.reset();
+    auto found = level->newest(among, part_in_words(arrays, among), why_not);
+    if (!found) return false;
+    std::int64_t in_the_file = -1;
+    if (among.rank() == 0) {
+        const auto seen = examine_checkpoint(file.path, arrays);
+        // What is refused is for the caller to tell.
+        if (seen.state == file_state::refused) in_the_file = std::numeric_limits<std::int64_t>::max();
+        if (seen.state == file_state::whole) in_the_file = counted_in(file.path);
+    }
+    if (found->content().counted.size() < among.maximum(in_the_file)) return false;
+    std::string damage = found->copy_to(arrays, among.rank());
+    const std::int64_t first = among.minimum(damage.empty() ? among.size() : among.rank());
+    if (first < among.size()) {
+        why_not = among.broadcast(damage, static_cast<int>(first));
+        return false;
+    }
+    content = {found->content().counted, found->content().numbers, found->content().magnitudes};
+    part = std::move(found);
+    in_file.reset();
+    return true;
+}
+
 std::optional<resumed> checkpoint::resume() {
+    static_cast<void>(state_->draining.wait()); // what failed is there in parts
     const quiet_hdf5 quiet;
     auto& s = *state_;
     const auto& ranks = s.communicator();
@@ -245,15 +310,26 @@ std::optional<resumed> checkpoint::resume() {
     s.resumed = false;
     checkpoint_content content;
     resumed result;
-    const verdict last = s.fill_from(s.file.path, access, content);
+    std::string useless_parts;
+    const bool from_parts = s.level && s.fill_from_parts(content, useless_parts);
+    if (!useless_parts.empty()) {
+        result.notice = fmt::format("checkpoint '{}': the parts in the nodes' folders are of no use ({}); what was done since the "
+                                    "file was written is to be done again",
+                                    s.file.path, useless_parts);
+        if (ranks.rank() == 0) fmt::print(stderr, "craton: note: {}\n", result.notice);
+    }
+    const verdict last = from_parts ? s.examine(s.file.path) : s.fill_from(s.file.path, access, content);
     if (last.state == file_state::refused) refuse_last(last);
-    if (last.state != file_state::whole) {
+    bool is_filled = from_parts || last.state == file_state::whole;
+    if (!is_filled) {
         const verdict before = s.fill_from(s.previous_path(), access, content);
         if (before.state == file_state::refused) refuse(s.previous_path(), before);
         if (before.state == file_state::whole) {
-            result.notice = fmt::format("checkpoint '{}' is not whole ({}); resumed from the one before it, '{}'", s.file.path,
-                                        last.reason, s.previous_path());
-            if (ranks.rank() == 0) fmt::print(stderr, "craton: note: {}\n", result.notice);
+            is_filled = true;
+            const auto notice = fmt::format("checkpoint '{}' is not whole ({}); resumed from the one before it, '{}'", s.file.path,
+                                            last.reason, s.previous_path());
+            if (ranks.rank() == 0) fmt::print(stderr, "craton: note: {}\n", notice);
+            result.notice += (result.notice.empty() ? "" : "; ") + notice;
         } else if (last.state == file_state::damaged || before.state == file_state::damaged) {
             throw user_error(
                 fmt::format("cannot resume from checkpoint '{}': {}; nor from '{}': {}; allowed: remove both to start afresh",
@@ -274,9 +350,10 @@ std::optional<resumed> checkpoint::resume() {
         s.abandoned_subset.reset();
         s.resumed = true;
     }
-    if (last.state != file_state::whole && result.notice.empty()) return std::nullopt;
+    if (!is_filled) return std::nullopt;
     for (std::size_t k = 0; k < s.arrays.size(); ++k) {
-        if (const auto& restore = s.arrays[k].meaning.restore_magnitude) restore(ranks.rank() == 0 ? content.magnitudes[k] : 0.0);
+        const bool own = from_parts || ranks.rank() == 0; // a file has the sum over the ranks
+        if (const auto& restore = s.arrays[k].meaning.restore_magnitude) restore(own ? content.magnitudes[k] : 0.0);
     }
     result.numbers = std::move(content.numbers);
     return result;
@@ -307,7 +384,6 @@ subset_list checkpoint::state::with_finished() const {
 }
 
 void checkpoint::save(const checkpoint_numbers& numbers) {
-    const quiet_hdf5 quiet;
     auto& s = *state_;
     const auto& ranks = s.communicator();
     std::string failure = s.stop_others();
@@ -332,21 +408,74 @@ void checkpoint::save(const checkpoint_numbers& numbers) {
     }
     const checkpoint_content content{s.with_finished(), numbers};
 
+    if (s.level) {
+        s.write_parts(content);
+        s.take_over(content.counted);
+        if (ranks.maximum(s.draining.busy() ? 1 : 0) == 1) return; // a later save goes to the file
+        comm::agree(ranks, s.draining.wait());
+        s.start_draining();
+        return;
+    }
+    const quiet_hdf5 quiet;
+    s.write_file(ranks, s.arrays, content, nullptr);
+    s.last_is_damaged = false;
+    s.take_over(content.counted);
+}
+
+// Collective. Not of the state but what the thread that drains may use while others go on.
+void checkpoint::state::write_file(const comm::communicator& among, const std::vector<named_array>& from,
+                                   const checkpoint_content& content, const std::atomic<bool>* stop) const {
     std::uintmax_t bytes = std::uintmax_t{4096} + 16 * content.counted.runs().size();
-    for (const auto& a : s.arrays) {
+    for (const auto& a : from) {
         bytes += static_cast<std::uintmax_t>(a.data.layout.rows.extent) * static_cast<std::uintmax_t>(a.data.layout.cols.extent) *
                  static_cast<std::uintmax_t>(element_bytes(a.data.element));
     }
-    if (ranks.rank() == 0) remove_leftovers(s.file);
-    comm::agree(ranks, ranks.rank() == 0 ? why_not_writable(s.file, bytes) : "");
-    const bool keep = s.options.keep_previous && !s.last_is_damaged;
-    write_aside(ranks, s.file, bytes, s.options.transfer, keep ? previous::kept : previous::replaced,
-                [&](hid_t open) { return write_checkpoint(open, ranks, s.arrays, content, s.options.transfer); });
-    s.last_is_damaged = false;
-    const std::lock_guard guard(s.mutex);
-    s.counted = content.counted;
-    s.finished.clear();
-    s.begun.clear();
+    if (among.rank() == 0) remove_leftovers(file);
+    comm::agree(among, among.rank() == 0 ? why_not_writable(file, bytes) : "");
+    auto transfer = options.transfer;
+    transfer.stop = stop;
+    const bool keep = options.keep_previous && !last_is_damaged;
+    write_aside(among, file, bytes, transfer, keep ? previous::kept : previous::replaced,
+                [&](hid_t to) { return write_checkpoint(to, among, from, content, transfer); });
+    // Parts that a job before left behind are now older than the file.
+    if (!level && among.rank() == 0) ::unlink((file.path + ".levels").c_str());
 }
+
+void checkpoint::state::write_parts(const checkpoint_content& content) {
+    part_content own{part_in_words(arrays, communicator()), 0, content.counted, content.numbers, {}};
+    for (const auto& a : arrays) own.magnitudes.push_back(a.meaning.magnitude ? a.meaning.magnitude() : 0.0);
+    part = level->write(communicator(), std::move(own), arrays);
+}
+
+// Collective; no other is under way.
+void checkpoint::state::start_draining() {
+    const auto write = [this, from = part](const comm::communicator& among) {
+        write_file(among, from->arrays(arrays), {from->content().counted, from->content().numbers}, &draining.stopped());
+        in_file = from;
+        last_is_damaged = false;
+    };
+    if (comm::environment::thread_multiple()) return draining.start(communicator(), write);
+    const quiet_hdf5 quiet;
+    write(communicator());
+}
+
+void checkpoint::state::take_over(const subset_list& now_counted) {
+    const std::lock_guard guard(mutex);
+    counted = now_counted;
+    finished.clear();
+    begun.clear();
+}
+
+void checkpoint::drain() {
+    auto& s = *state_;
+    if (!s.level) return;
+    s.ranks->barrier(); // polls
+    comm::agree(s.communicator(), s.draining.wait());
+    if (!s.part || s.in_file == s.part) return;
+    s.start_draining();
+    comm::agree(s.communicator(), s.draining.wait());
+}
+
+void checkpoint::stop_drain() noexcept { state_->draining.stop(); }
 
 } // namespace craton::io

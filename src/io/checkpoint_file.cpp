@@ -226,6 +226,12 @@ verdict examine_checkpoint(const std::string& path, const std::vector<named_arra
     return look_for_others(group.get(), arrays);
 }
 
+std::int64_t counted_in(const std::string& path) {
+    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    subset_list counted;
+    return file.valid() && read_counted(file.get(), counted) ? counted.size() : -1;
+}
+
 verdict read_checkpoint(const std::string& path, const hdf5_handle& access, const comm::communicator& ranks,
                         const std::vector<named_array>& arrays, const transfer_options& options, checkpoint_content& content) {
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);

@@ -52,6 +52,9 @@ struct verdict {
 /// far as that shows. Not collective: for one rank.
 [[nodiscard]] verdict examine_checkpoint(const std::string& path, const std::vector<named_array>& arrays);
 
+/// How many subsets a file that was found whole lists, -1 where its list is damaged. Not collective: for one rank.
+[[nodiscard]] std::int64_t counted_in(const std::string& path);
+
 /// Reads a file that was found whole. Collective. Damage that only reading shows (sums that differ) comes back on every rank as a
 /// verdict.
 [[nodiscard]] verdict read_checkpoint(const std::string& path, const hdf5_handle& access, const comm::communicator& ranks,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -105,6 +106,16 @@ void close(const comm::communicator& ranks, const file_purpose& file, hdf5_handl
     comm::agree(ranks, at_closing);
 }
 
+// What a hint says of it; MiB where none does, as Lustre's are.
+std::uintmax_t stripe_bytes(const transfer_options& options) {
+    hints all = options.hints;
+    all.merge(hints_from_environment());
+    std::uintmax_t stripe = 0;
+    if (const auto given = all.find("striping_unit"); given != all.end())
+        std::from_chars(given->second.data(), given->second.data() + given->second.size(), stripe);
+    return stripe > 0 ? stripe : std::uintmax_t{1} << 20;
+}
+
 } // namespace
 
 std::string file_purpose::cannot_save(const std::string& reason) const {
@@ -170,6 +181,9 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
     const bool first = ranks.rank() == 0;
     const std::string partial = file.path + ".partial";
     const auto access = collective_access(ranks, options);
+    // A dataset begins with a stripe of the file system, so that ranks that write different stripes do not share the first.
+    const std::uintmax_t stripe = stripe_bytes(options);
+    H5Pset_alignment(access.get(), stripe, stripe);
     // From this version of the format on HDF5 keeps a checksum with every piece of metadata, and refuses what does not agree with
     // it.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);

@@ -163,6 +163,7 @@ std::string transfer_dataset(direction where, hid_t dataset, const stored_array&
                                    ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
                                    : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
             if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
+            if (done && options.stop != nullptr && options.stop->load()) failure = "it was stopped";
             if (!fine_everywhere(
                     ranks,
                     failure.empty()

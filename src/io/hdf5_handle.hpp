@@ -1,5 +1,7 @@
 #pragma once
 
+#include "hdf5_turn.hpp"
+
 #include <hdf5.h>
 
 #include <string>
@@ -37,7 +39,7 @@ class hdf5_handle {
     closer close_ = nullptr;
 };
 
-/// Silences HDF5's own error printing for a scope: Craton reports one line instead.
+/// A turn of HDF5 in which it prints no errors of its own: Craton reports one line instead.
 class quiet_hdf5 {
   public:
     quiet_hdf5() {
@@ -48,7 +50,11 @@ class quiet_hdf5 {
     quiet_hdf5(const quiet_hdf5&) = delete;
     quiet_hdf5& operator=(const quiet_hdf5&) = delete;
 
+    /// See hdf5_turn.
+    void hand_over() { turn_.hand_over(); }
+
   private:
+    hdf5_turn turn_; // first of all
     H5E_auto2_t function_ = nullptr;
     void* data_ = nullptr;
 };

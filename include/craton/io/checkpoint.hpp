@@ -39,6 +39,10 @@ struct checkpoint_options {
     /// Keeps the checkpoint before the last one as `<path>.previous`, for the case that the last one is found damaged. Without it
     /// there is still always one whole checkpoint, and on disk at most two at a time instead of three.
     bool keep_previous = true;
+    /// Two levels. Not empty: save() leaves each rank's part in this folder and returns, and a thread brings them to the file while
+    /// the program goes on. A folder of the node, on its disk or in its memory, that ranks of a node may share; it is made where it
+    /// is missing. On every rank or on none; it may be another one on each. Without MPI_THREAD_MULTIPLE save() brings them itself.
+    std::string local_folder = {};
     /// How long to wait for a job that still holds the checkpoint (one that was killed a moment ago).
     double wait_for_other_job_s = 10.0;
 };
@@ -46,7 +50,7 @@ struct checkpoint_options {
 /// What resume() found.
 struct resumed {
     checkpoint_numbers numbers;
-    /// Empty, or one line that says that the last checkpoint was not whole and the one before it was used.
+    /// Empty, or one line that says what could not be used: parts in the nodes' folders, or a last checkpoint that was not whole.
     std::string notice;
 };
 
@@ -70,7 +74,8 @@ struct resumed {
 /// Guarantee. The file holds exactly the updates of the subsets that it lists, whenever and however any process dies: save() waits
 /// for open subsets, commits, writes arrays and list aside, forces them to disk and renames; from the first save() on there is a
 /// whole checkpoint on disk at every moment. So after resume() nothing is lost but work since the last save(), and nothing is
-/// counted twice. Updates made outside a subset are in the arrays but on no list: make none between resume() and the end.
+/// counted twice. With local_folder what the nodes' folders keep survives processes, and the file survives nodes: where a part is
+/// gone resume() goes back to the file, which may lag behind. Updates made outside a subset are in the arrays but on no list: make none between resume() and the end.
 class checkpoint {
     struct state;
 
@@ -105,8 +110,11 @@ class checkpoint {
     checkpoint(runtime::world& ranks, std::string path, checkpoint_options options = {});
     checkpoint(const checkpoint&) = delete;
     checkpoint& operator=(const checkpoint&) = delete;
-    /// Not collective; no subset may be open.
+    /// Not collective; no subset may be open. With local_folder it waits for what is on its way to the file.
     ~checkpoint();
+
+    /// Collective: removes the file, the one before it and, in the nodes' folders, all parts. No object for the path may be alive.
+    static void discard(runtime::world& ranks, const std::string& path, const std::string& local_folder);
 
     /// Names an array, which must outlive this object. The same names in the same order on every rank, before resume(). Not
     /// collective. Throws user_error for a name given twice, empty or with '/', an array of another world, and after resume().
@@ -151,7 +159,17 @@ class checkpoint {
     /// on every rank, with the checkpoint before it in place and everything ready for another try, when it cannot be written; and
     /// when the calling thread has a subset open, one was abandoned, two ranks finished the same one, numbers or their names differ
     /// between ranks, the updates of a reproducible matrix exceed its `largest`, or before resume().
+    ///
+    /// With local_folder it returns when each rank's part is in its node's folder. The file takes its place later, as drain() tells;
+    /// while one save is on its way there others stay in the folders. Where that failed the next save() throws, after it has
+    /// written the parts, and the one after it tries the file again.
     void save(const checkpoint_numbers& numbers = {});
+
+    /// Collective, blocking: returns when what save() was last called for is in the file. Throws user_error on every rank when it
+    /// cannot be written. Does nothing without local_folder.
+    void drain();
+    /// Gives up what is on its way to the file, on all ranks; parts and the file before it stay. Not collective, does not block.
+    void stop_drain() noexcept;
 
     /// Subsets in the last checkpoint, saved or resumed: the same on every rank. Not while a save is under way.
     [[nodiscard]] const subset_list& counted() const;

@@ -5,6 +5,7 @@
 #include <craton/io/hints.hpp>
 #include <craton/io/stored_array.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -32,6 +33,8 @@ struct transfer_options {
     /// of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line and ends the job with exit code
     /// 2.
     double patience_s = 600.0;
+    /// Where it is set, on any rank and by any thread, the transfer fails on all of them at its next piece.
+    const std::atomic<bool>* stop = nullptr;
 };
 
 struct save_options {

@@ -223,7 +223,7 @@ class _Job:
         config, world, engine = self.config, self.world, calculation.engine
         nodes = 1 if world is None else world.node_count
         facts = facts_of("scf", config.path, config.to_dict(), self.comm.size, nodes, config.run.threads)
-        balance = self.comm.allgather(engine.spent) if shares_tasks(engine) else None
+        balance = self.comm.gather(engine.spent) if shares_tasks(engine) else None
         word = "converged" if calculation.converged else "not converged"
         why = f"{word} after {len(calculation.iterations)} iterations"
         return ScfRecord(**facts, **results_of(calculation), balance=balance, stopped_because=why)

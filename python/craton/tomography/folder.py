@@ -21,6 +21,7 @@ FREE = (
     ("run", "directory"), ("modes", "cache"), ("inversion", "max_iterations"), ("inversion", "tolerance"),
     ("inversion", "keep_hessians"), ("inversion", "step_halvings"), ("inversion", "in_place"), ("inversion", "solve_precision"),
     ("assembly", "subset"), ("assembly", "threads"), ("assembly", "compress"), ("assembly", "checkpoint_minutes"),
+    ("assembly", "checkpoint_local"),
     ("report", "resolution"), ("synthetics", "command"), ("synthetics", "together"), ("synthetics", "step_deg"),
     ("synthetics", "depth_step_km"),
     ("theory", "check_windows"),
@@ -274,6 +275,8 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
     start = RunFile("start.h5", "working")
     step = RunFile("step.h5", "working")
     checkpoint = RunFile("hessian.checkpoint.h5", "working")
+    levels = RunFile("hessian.checkpoint.h5.levels", "working")
+    """Which parts of a checkpoint on the nodes belong to it."""
 
     def hessian_of(self, iteration: int) -> Path:
         """Where the Hessian of an iteration before the last is kept, if it is."""
@@ -292,7 +295,12 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
     @property
     def worth_resuming(self) -> bool:
         """Whether an unfinished run has left a Hessian, part of one, a step, or seismograms from outside."""
-        return any(file.exists() for file in (self.checkpoint, self.hessian, self.step, self.synthetics))
+        return self.has_checkpoint or any(file.exists() for file in (self.hessian, self.step, self.synthetics))
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether an assembly has left a checkpoint, in a file or on the nodes."""
+        return self.checkpoint.is_file() or self.levels.is_file()
 
     def config_to_resume(self, config: Config | None = None) -> Config | None:
         """The configuration of the unfinished run here, with the settings in FREE as `config` has them.

@@ -149,6 +149,8 @@ def costs_of_modules(config: Config, comm: MPI.Comm, folder: Path, *, every: int
 
 def _timed(config: Config, comm: MPI.Comm, folder: Path, name: str, every: int) -> tuple[Cost, Map | None]:
     """The cost of a run, and the map that came of it, if any, on rank 0."""
+    from mpi4py import MPI
+
     wanted = KINDS[name]
     simulation = Simulation(config, craton.World(comm, 0), comm)
     run = simulation.run
@@ -171,7 +173,7 @@ def _timed(config: Config, comm: MPI.Comm, folder: Path, name: str, every: int) 
     simulation.finish()
     comm.Barrier()
     seconds = time.perf_counter() - begun
-    spent = max(comm.allgather(sum(run.module_seconds.values())))
+    spent = comm.allreduce(sum(run.module_seconds.values()), MPI.MAX)
     found = peak.gathered(comm) if "peak" in wanted else None
     afterwards_s = 0.0
     if "files" in wanted and comm.rank == 0:

@@ -164,7 +164,7 @@ class _Job:
         self.world.barrier()
         device = self.simulation.cuda_device
         rate = in_place_gb_s(self.config.run.threads) if device is None else _craton.cuda_copy_gb_s(device)
-        return float(sum(self.comm.allgather(rate)))
+        return float(self.comm.allreduce(rate))
 
     def begin(self) -> None:
         """Collective: at step 0."""

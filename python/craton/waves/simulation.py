@@ -144,15 +144,17 @@ class Simulation:
     # -------------------------------------------------------------------------------------------------------------- sources
 
     def _set_sources(self) -> None:
+        from mpi4py import MPI
+
         arrays: list[NDArray[np.float64]] = []
         for kind in ("moment", "force"):
             those = self._of_kind(kind)
             arrays.append(_rows([one.position_m for one in those], 3))
             arrays.append(_rows([one.pattern for one in those], len(COMPONENTS[kind])))
         self.run.set_sources(*arrays)
-        self._most_sources = max(self.comm.allgather(sum(len(one.position_m) for one in self.sources)))
+        self._most_sources = self.comm.allreduce(sum(len(one.position_m) for one in self.sources), MPI.MAX)
         bounds = [one.steps_at_a_time for one in self.sources if isinstance(one, StreamedSource)]
-        self._most_steps = min(self.comm.allgather(min([MOST_STEPS_FED, *bounds])))
+        self._most_steps = self.comm.allreduce(min([MOST_STEPS_FED, *bounds]), MPI.MIN)
 
     def source_positions_m(self) -> NDArray[np.float64]:
         """Collective: (n, 3), of all points, each once."""
@@ -253,7 +255,7 @@ def _cuda_device(config: Config, comm: MPI.Comm) -> int | None:
     rank = here.rank
     here.Free()
     devices = _craton.cuda_devices()
-    if min(comm.allgather(devices)) == 0:
+    if comm.allreduce(devices, MPI.MIN) == 0:
         raise config.wrong(
             '[run] device = "cuda": no CUDA device that this process can use; allowed: "cpu", or a build with -DCRATON_CUDA=ON on '
             "a machine with one"

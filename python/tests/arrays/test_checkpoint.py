@@ -50,11 +50,13 @@ class Job:
     settings: dict[str, int] = field(default_factory=dict)
     what: str = "run"
     environment: dict[str, str] = field(default_factory=dict)
+    local: Path | None = None
 
     def __enter__(self) -> Job:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / "log.txt"
         arguments = [f"{name}={value}" for name, value in self.settings.items()]
+        arguments += [] if self.local is None else [f"local={self.local}"]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 ["mpiexec", "--oversubscribe", "-n", str(self.ranks)]
@@ -93,10 +95,12 @@ class Job:
                 os.kill(process, signal.SIGKILL)
 
 
-def finished(program: Path, folder: Path, ranks: int, settings: dict[str, int]) -> tuple[float, str]:
+def finished(
+    program: Path, folder: Path, ranks: int, settings: dict[str, int], local: Path | None = None
+) -> tuple[float, str]:
     """Runs to the end; its seconds and its lines."""
     start = time.monotonic()
-    with Job(program, folder, ranks, settings) as job:
+    with Job(program, folder, ranks, settings, local=local) as job:
         code = job.wait(240)
         assert code == 0, job.text()
         assert "done, equal to the reference" in job.text()
@@ -218,6 +222,47 @@ def test_killed_twice_and_resumed_on_other_numbers_of_ranks(program: Path, tmp_p
 def test_killed_twenty_times_and_resumed_on_other_numbers_of_ranks(program: Path, tmp_path: Path) -> None:
     settings = {"subsets": 1500, "size": 1000, "every": 16, "work_ms": 40, "threads": 2}
     killed_and_resumed(program, tmp_path, 20, settings, seed=int.from_bytes(os.urandom(4), "little"))
+
+
+# ---------------------------------------------------------------------------------------------------------- two levels
+
+
+def killed_after(program: Path, folder: Path, saves: int, settings: dict[str, int]) -> int:
+    """Kills rank 1 after so many saves; the number of subsets that were counted by then."""
+    with Job(program, folder, 3, settings, local=folder / "local") as job:
+        deadline = time.monotonic() + 60
+        while job.text().count("saved ") < saves and job.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert job.process.poll() is None, f"it ended before it was killed: {job.text()}"
+        job.kill([job.rank_processes()[1]])
+        ended(job)
+        return int([line for line in job.text().splitlines() if line.startswith("saved ")][-1].split()[1])
+
+
+TWO_LEVELS = {"subsets": 120, "size": 600, "every": 10, "work_ms": 20}
+
+
+def test_a_killed_rank_costs_nothing_that_was_saved_on_the_nodes(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    counted = killed_after(program, folder, 4, TWO_LEVELS)
+    _, text = finished(program, folder, 3, TWO_LEVELS, local=folder / "local")
+    first = next(line for line in text.splitlines() if line.startswith("resumed with"))
+    assert int(first.split()[2]) >= counted
+    assert "of no use" not in text
+
+
+def test_a_node_that_is_lost_with_its_level_costs_what_the_file_has_not(program: Path, tmp_path: Path) -> None:
+    """The other two nodes still have their parts, and a save may have been half way to the file. Another number of ranks too."""
+    for ranks in (3, 2):
+        folder = tmp_path / f"on-{ranks}"
+        counted = killed_after(program, folder, 4, TWO_LEVELS)
+        shutil.rmtree(folder / "local" / "node1")
+        _, text = finished(program, folder, ranks, TWO_LEVELS, local=folder / "local")
+        first = next(line for line in text.splitlines() if line.startswith("resumed with"))
+        assert int(first.split()[2]) <= counted
+        assert "the parts in the nodes' folders are of no use" in text
+        with h5py.File(folder / "checkpoint.h5") as file:
+            assert file["counted"][...].tolist() == [[0, 119]]
 
 
 # ------------------------------------------------------------------------------------------------------------ no room

@@ -216,6 +216,28 @@ def test_on_other_ranks_by_the_command(here, tmp_path_factory):
     assert "stopped: all 3 iterations" in done.stdout
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_killed_run_goes_on_from_what_its_nodes_have(here, tmp_path, tmp_path_factory, lost):
+    """Checkpoints in two levels. lost: what the second rank's node had is gone."""
+    nodes = tmp_path / "nodes"
+    here = here.replaced("paths", maximum=600).replaced("assembly", checkpoint_local=str(nodes))
+    here = dataclasses.replace(here, path=tmp_path / "small.toml")
+    here.path.write_text(here.to_toml())
+    undisturbed = models_undisturbed(here, tmp_path_factory)
+    killed(here.path, "assembly", 2, ranks=2)
+    folder = RunFolder(here.run.directory)
+    assert folder.levels.is_file() and folder.worth_resuming
+    parts = {rank: list(nodes.glob(f"craton-*-{rank}.*")) for rank in range(2)}
+    assert all(parts.values())
+    for part in parts[1] if lost else ():
+        part.unlink()
+    done = craton("resume", here.run.directory, "--ranks", 2, "--no-report")
+    assert done.returncode == 0, done.stdout
+    assert (f"has no part of it in '{nodes}'" in done.stderr) == lost, done.stderr
+    assert largest_difference(models_of(here.run.directory), undisturbed) < SAME_ON_OTHER_RANKS
+    assert not list(nodes.iterdir()) and not folder.levels.exists()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("ranks", "others"), [(1, 4), (2, 1), (3, 2), (4, 3)])
 def test_every_phase_on_other_ranks(here, tmp_path, tmp_path_factory, ranks, others):

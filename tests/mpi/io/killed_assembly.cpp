@@ -1,8 +1,9 @@
 // An assembly that can be killed at any moment and started again on any number of ranks, driven by python/tests/test_checkpoint.py.
 //
-//   killed_assembly run folder=F [subsets=200] [size=600] [every=20] [work_ms=10] [threads=1] [limit=0 limited=1]
+//   killed_assembly run folder=F [subsets=200] [size=600] [every=20] [work_ms=10] [threads=1] [limit=0 limited=1] [local=]
 //       Resumes from F/checkpoint.h5 or starts afresh; ends with F/result.h5, checked against plain loops over all subsets.
 //       Rank 0 prints a line at each step (resumed, saving, saved, done), from which the driver knows at which moment it killed.
+//       local=L: checkpoints in two levels; each rank plays a node of its own, with the folder L/node<rank>.
 //   killed_assembly types folder=F
 //       Writes F/types.h5, one dataset per element type, for readers that are not Craton.
 
@@ -40,6 +41,7 @@ using sums = array::reproducible_matrix<double>;
 
 struct settings {
     std::string folder = ".";
+    std::string local;
     std::int64_t subsets = 200;
     std::int64_t size = 600;
     std::int64_t every = 20;
@@ -61,6 +63,8 @@ settings parse(int argc, char** argv) {
         const auto value = equals == std::string::npos ? std::string{} : argument.substr(equals + 1);
         if (name == "folder") {
             s.folder = value;
+        } else if (name == "local") {
+            s.local = value;
         } else if (const auto found = numbers.find(name); found != numbers.end()) {
             *found->second = std::stoll(value);
         } else {
@@ -168,10 +172,12 @@ int run(const settings& s, runtime::world& ranks) {
     array::convergent_vector<double> gradient(ranks, s.size, 32);
     runtime::counter next(ranks);
     // All ranks write for all, so that the limited one does.
-    io::checkpoint checkpoint(ranks, s.folder + "/checkpoint.h5",
-                              {.transfer = {.hints = {{"cb_nodes", std::to_string(ranks.size())}},
-                                            .buffer_bytes = std::size_t{1} << 20,
-                                            .patience_s = 3.0}});
+    io::checkpoint_options options;
+    options.transfer.hints = {{"cb_nodes", std::to_string(ranks.size())}};
+    options.transfer.buffer_bytes = std::size_t{1} << 20;
+    options.transfer.patience_s = 3.0;
+    if (!s.local.empty()) options.local_folder = s.local + "/node" + std::to_string(ranks.rank());
+    io::checkpoint checkpoint(ranks, s.folder + "/checkpoint.h5", options);
     checkpoint.add("hessian", hessian);
     checkpoint.add("gradient", gradient);
     std::int64_t attempt = 1;
@@ -195,6 +201,7 @@ int run(const settings& s, runtime::world& ranks) {
         }
         say(ranks, "saved " + std::to_string(checkpoint.counted().size()));
     }
+    checkpoint.drain();
     ranks.barrier();
     if (!equals_reference(s, hessian, gradient)) {
         say(ranks, "DIFFERS from the reference");

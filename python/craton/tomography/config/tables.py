@@ -429,6 +429,13 @@ class AssemblyConfig:
         none_or(1e-4, 1e5, "minutes"),
         "minutes of assembly between checkpoints, which `craton tomography resume` goes on from; 0 for none",
     )
+    checkpoint_local: str = setting(
+        "",
+        text,
+        "a folder of each node, on its disk or in its memory: ranks leave checkpoints there and go on, and a thread brings "
+        'them to the run\'s folder; "": ranks wait until they are there',
+        path="output",
+    )
 
 
 @dataclass(frozen=True)

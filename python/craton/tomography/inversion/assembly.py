@@ -77,7 +77,7 @@ class Assembly:
             self.run.say(
                 "the Hessian is larger than a few windows let expect: it is assembled again, rounded more coarsely"
             )
-            on_root(self.run.comm, self.run.place.discard_checkpoint)
+            self.run.discard_checkpoint()
 
     def add_all(self, state: State, predicted: f64 | None, quanta: Quanta) -> dict[str, float]:
         """The same, with these quanta."""
@@ -87,7 +87,7 @@ class Assembly:
         total, minutes = len(self.observations.paths), run.config.assembly.checkpoint_minutes
         sums = {"chi_data": 0.0, "data_norm": 0.0, "assemble_s": 0.0}
         saved, done = None, 0
-        if minutes or on_root(run.comm, run.place.checkpoint.is_file):
+        if minutes or on_root(run.comm, lambda: run.place.has_checkpoint):
             saved = self.resumed_checkpoint(state, sums, quanta)
             done = total - len(saved.missing(total))
         run.enter("assembly", len(state.models), done, total)
@@ -99,9 +99,12 @@ class Assembly:
                 while (left := self.until_pause(state, predicted, sums, saved, 60.0 * minutes, bar, quanta)) > 0:
                     assert saved is not None
                     self.save_checkpoint(saved, state, sums, total - left, quanta)
-        finally:
+        except BaseException:
             if saved is not None:
                 saved.close()
+            raise
+        if saved is not None:
+            saved.close(drain=False)  # all paths are added: nobody will ask the file for those of the last checkpoint
         return sums
 
     def until_pause(
@@ -139,7 +142,12 @@ class Assembly:
         run = self.run
         with run.phases("checkpoint"):
             for _ in range(2):
-                saved = Checkpoint(run.world, str(run.place.checkpoint), keep_previous=False)
+                saved = Checkpoint(
+                    run.world,
+                    str(run.place.checkpoint),
+                    keep_previous=False,
+                    local_folder=run.config.assembly.checkpoint_local,
+                )
                 saved.add("hessian", self.hessian)
                 saved.add("gradient", self.gradient)
                 found = saved.resume()
@@ -148,7 +156,7 @@ class Assembly:
                 ):
                     break
                 saved.close()  # of an iteration that is over, or of other quanta
-                on_root(run.comm, run.place.discard_checkpoint)
+                run.discard_checkpoint()
                 self.hessian.reset()
                 self.gradient.reset()
         if found is not None:
@@ -158,7 +166,10 @@ class Assembly:
     def save_checkpoint(
         self, saved: Checkpoint, state: State, sums: dict[str, float], paths: int, quanta: Quanta
     ) -> None:
-        """Saves Hessian, gradient and `sums`. UserError on every rank where it cannot be written; the one before then stays."""
+        """Saves Hessian, gradient and `sums`. UserError on every rank where it cannot be written; the one before then stays.
+
+        With checkpoint_local it only leaves them on the nodes, and what could not be written is told by the next one.
+        """
         with self.run.phases("checkpoint"):
             saved.save({**sums, "linearised_at": state.linearised_at, "quantum": quanta.hessian})
         self.run.progress.saved(paths)

@@ -61,7 +61,7 @@ class Phases:
             self.assembly[name] += float(told.get(name, 0.0))
 
     def of_all_ranks(self, comm: MPI.Comm) -> dict[str, list[dict[str, Any]]]:
-        """Collective: the record's fields, a dictionary per rank in each."""
+        """Collective: the record's fields, a dictionary per rank in each; on the other ranks nothing."""
         fields: dict[str, dict[str, Any]] = {
             "phase_s": self.seconds,
             "assembly_s": self.assembly,
@@ -69,7 +69,8 @@ class Phases:
             "shared_bytes": self.shared_bytes,
             "sent_bytes": self.sent_bytes,
         }
-        return {name: comm.allgather(dict(values)) for name, values in fields.items()}
+        found = {name: comm.gather(dict(values)) for name, values in fields.items()}
+        return {name: values for name, values in found.items() if values is not None}
 
 
 class Awaited(Exception):
@@ -108,6 +109,14 @@ class RunContext:
     def say(self, text: str) -> None:
         """Prints on rank 0."""
         say(self.console, text)
+
+    def discard_checkpoint(self) -> None:
+        """Collective: drops the checkpoint of an assembly, from the folder and from the nodes."""
+        from craton import Checkpoint  # starts MPI
+
+        if local := self.config.assembly.checkpoint_local:
+            Checkpoint.discard(self.world, str(self.place.checkpoint), local)
+        on_root(self.comm, self.place.discard_checkpoint)
 
     def enter_outside(self, awaited: str = "") -> None:
         """Collective: begins the phase of outside seismograms. awaited: what the run ends to wait for."""

@@ -163,7 +163,7 @@ class RunFiles:
 
     def discard_checkpoint(self) -> None:
         """Drops the checkpoint of an assembly that is complete."""
-        on_root(self.run.comm, self.run.place.discard_checkpoint)
+        self.run.discard_checkpoint()
 
     def discard_hessian(self) -> None:
         """Drops hessian.h5 where [inversion] keep_hessians = "none"."""
