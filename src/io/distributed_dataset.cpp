@@ -3,6 +3,7 @@
 #include "checked_content.hpp"
 #include "element_type.hpp"
 #include "patience.hpp"
+#include "whole_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -137,7 +138,27 @@ bool transpose(direction where, std::byte* storage_bytes, std::int64_t lld, cons
     return same;
 }
 
-std::string transfer_dataset(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
+std::string transfer_in_words(const std::string& name) { return fmt::format("the transfer of '{}' between memory and file", name); }
+
+// Of each of the buffers that whole rows take: parts, shares, rows, and rows to compare with.
+std::int64_t elements_that_fit(const stored_array& data, const transfer_options& options) {
+    return static_cast<std::int64_t>(options.buffer_bytes) / 4 / element_bytes(data.element);
+}
+
+// Collective: false on every rank when a transfer has failed on any, or is to stop.
+bool goes_on_everywhere(const comm::communicator& ranks, std::string& failure, const std::string& name,
+                        const transfer_options& options) {
+    if (failure.empty() && options.stop != nullptr && options.stop->load()) failure = "it was stopped";
+    return fine_everywhere(
+        ranks,
+        failure.empty() ? ""
+                        : fmt::format("cannot transfer '{}' between memory and file: {}; allowed: a disk that works and has room",
+                                      name, failure),
+        options.patience_s);
+}
+
+// Each rank moves its own elements, in as many runs as it has column blocks.
+std::string transfer_in_runs(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
                              const std::string& name, const transfer_options& options) {
     const hdf5_handle file_space(H5Dget_space(dataset), H5Sclose);
     const hdf5_handle type = element_type(data.element);
@@ -157,29 +178,83 @@ std::string transfer_dataset(direction where, hid_t dataset, const stored_array&
                 });
             };
             if (where == direction::to_file) copy();
-            const deadline watch(ranks.rank(), fmt::format("the transfer of '{}' between memory and file", name),
-                                 options.patience_s);
+            const deadline watch(ranks.rank(), transfer_in_words(name), options.patience_s);
             const bool done = (where == direction::to_file
                                    ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
                                    : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
             if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
-            if (done && options.stop != nullptr && options.stop->load()) failure = "it was stopped";
-            if (!fine_everywhere(
-                    ranks,
-                    failure.empty()
-                        ? ""
-                        : fmt::format("cannot transfer '{}' between memory and file: {}; allowed: a disk that works and has room",
-                                      name, failure),
-                    options.patience_s))
-                return false;
+            if (!goes_on_everywhere(ranks, failure, name, options)) return false;
             // A rank that has found a difference goes on, for the pieces that are left are collective.
             if (where != direction::to_file) same = copy() && same;
             return true;
         });
     if (failure.empty() && !same) {
-        failure = fmt::format("elements of rank {} in '{}' are other ones when read back than were written", ranks.rank(), name);
+        failure =
+            fmt::format("elements that rank {} reads in '{}' are other ones when read back than were written", ranks.rank(), name);
     }
     return failure;
+}
+
+// The runs of these local rows in the file, whole rows.
+void select_rows(hid_t file_space, const array::block_cyclic& layout, int rank, whole_rows::range rows) {
+    H5Sselect_none(file_space);
+    const auto process = layout.process_row(rank);
+    for (std::int64_t done = 0; done < rows.count;) {
+        const std::int64_t local = rows.first + done;
+        const std::int64_t count = std::min(layout.rows.block - local % layout.rows.block, rows.count - done);
+        const std::array<hsize_t, 2> start{static_cast<hsize_t>(layout.rows.global(process, local)), 0};
+        const std::array<hsize_t, 2> shape{static_cast<hsize_t>(count), static_cast<hsize_t>(layout.cols.extent)};
+        H5Sselect_hyperslab(file_space, H5S_SELECT_OR, start.data(), nullptr, shape.data(), nullptr);
+        done += count;
+    }
+}
+
+// Whole rows, of which each rank moves some by itself: blocks of rows lie together in the file.
+std::string transfer_whole_rows(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
+                                const std::string& name, const transfer_options& options) {
+    whole_rows between(data, ranks);
+    const hdf5_handle file_space(H5Dget_space(dataset), H5Sclose);
+    const hdf5_handle type = element_type(data.element);
+    const std::int64_t widest = most_of_a_process(data.layout.cols);
+    const std::int64_t most_rows = std::max<std::int64_t>(1, elements_that_fit(data, options) / widest);
+    std::vector<std::byte> whole, wanted;
+    std::string failure;
+    bool same = true;
+    for (const auto& piece : cut(data.layout.rows, data.layout.process_row(ranks.rank()), most_rows)) {
+        const whole_rows::range rows{piece.local_first, piece.local_count};
+        const auto own = between.own_share(rows);
+        const hsize_t elements = static_cast<hsize_t>(own.count * between.width());
+        const auto bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(element_bytes(data.element));
+        whole.resize(std::max(whole.size(), bytes));
+        if (where == direction::to_file) between.gather(rows, whole);
+        if (where == direction::compare) {
+            wanted.resize(whole.size());
+            between.gather(rows, wanted);
+        }
+        const hsize_t at_least_one = std::max<hsize_t>(elements, 1);
+        const hdf5_handle memory(H5Screate_simple(1, &at_least_one, nullptr), H5Sclose);
+        if (elements == 0) H5Sselect_none(memory.get());
+        select_rows(file_space.get(), data.layout, ranks.rank(), own);
+        whole.resize(std::max<std::size_t>(whole.size(), 1)); // HDF5 wants an address also for nothing
+        const deadline watch(ranks.rank(), transfer_in_words(name), options.patience_s);
+        const bool done = (where == direction::to_file
+                               ? H5Dwrite(dataset, type.get(), memory.get(), file_space.get(), H5P_DEFAULT, whole.data())
+                               : H5Dread(dataset, type.get(), memory.get(), file_space.get(), H5P_DEFAULT, whole.data())) >= 0;
+        if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
+        if (!goes_on_everywhere(ranks, failure, name, options)) break;
+        if (where == direction::to_storage) between.scatter(rows, whole);
+        if (where == direction::compare) same = same && std::memcmp(whole.data(), wanted.data(), bytes) == 0;
+    }
+    if (failure.empty() && !same)
+        failure =
+            fmt::format("elements that rank {} reads in '{}' are other ones when read back than were written", ranks.rank(), name);
+    return failure;
+}
+
+std::string transfer_dataset(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
+                             const std::string& name, const transfer_options& options) {
+    const bool fits = data.layout.cols.extent <= elements_that_fit(data, options);
+    return (data.dimensions == 2 && fits ? transfer_whole_rows : transfer_in_runs)(where, dataset, data, ranks, name, options);
 }
 
 } // namespace

@@ -412,6 +412,18 @@ def test_tasks_take_as_long_among_many(tmp_path: Path) -> None:
         assert ending_with(records, f": {kind}")["repeats"] == 2
 
 
+def test_checkpoints_in_one_level_and_in_two(tmp_path: Path) -> None:
+    folders = [word for name in ("folder", "local") for word in ("--set", f"{name}={tmp_path / name}")]
+    small = ("--set", "mib=4", "--set", "seconds=0.3")
+    found = records_of(tmp_path, "checkpoint", "--ranks", 2, "--repeats", 2, *small, *folders)
+    for name in ("lost, one level", "save, two levels", "drain"):
+        assert with_name(found, "4 MiB on 2 ranks", name)["repeats"] == 2
+    scaled = with_name(found, "1.34 TB on 512 nodes of 24 cores, every 10 min", "lost, two levels")
+    assert (scaled["target"], scaled["limit_value"]) == (1.0, 5.0)
+    left = [path for name in ("folder", "local") for path in (tmp_path / name).rglob("*") if path.is_file()]
+    assert not left
+
+
 def test_hazard_makes_and_measures_seismograms(tmp_path: Path) -> None:
     settings = ("variations=80", "ruptures=4", "rows=2", "columns=3", "duration=20", "directions=xy")
     chosen = [word for setting in settings for word in ("--set", setting)]

@@ -300,6 +300,26 @@ def test_messages_latency_and_jitter_of_many_ranks(counted):
     assert (still[BEFORE].seconds, still[AFTER].seconds) == (7.0, 11.0)
 
 
+def test_one_thread_of_a_rank_adds_what_arrives(counted):
+    """By hand, on 16 nodes of one rank of 12 threads: no more threads make it faster."""
+    work, geometry = counted
+    work = dataclasses.replace(work, paths=10000, subset=1, threads=12)
+    machine = dataclasses.replace(ROUND, cores_per_node=12, message_us=300.0)
+    plan = planning.predict(work, geometry, machine, 16, 1)
+    messages = 15 / 16 * work.updates * 16
+    elements = 15 / 16 * work.elements_of_products
+    merging_s = (1e-9 * machine.update_ns_per_element * elements + 300e-6 * messages) / 16
+    assert plan.assembly_costs["merging"] == pytest.approx(merging_s)
+    assert plan.assembly_limit == "merging"
+    assert plan.assembly_s == pytest.approx(merging_s + plan.assembly_costs["memory"])
+    more = planning.predict(
+        dataclasses.replace(work, threads=24), geometry, dataclasses.replace(machine, cores_per_node=24), 16, 1
+    )
+    assert more.assembly_costs["merging"] == plan.assembly_costs["merging"]
+    assert more.assembly_costs["cores"] < plan.assembly_costs["cores"]
+    assert planning.predict(work, geometry, machine, 16, 16).assembly_costs["merging"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("rates", "phase", "limit"),
     [

@@ -10,7 +10,8 @@ This bounds the expected largest of so many normal deviates, and is near it for 
 of its time on is its limit.
 
 All windows of a path are one update, of panels that may have been compressed. Updates to another node are made twice, once to
-pack them and once to add them, and travel. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
+pack them and once to add them, and travel. Each thread packs its own; one thread of a rank at a time adds what arrives
+(runtime/world.hpp), so that a rank with many threads may be slower to add than to compute. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
 more than one of them) is counted for the node. Not collective.
 """
 
@@ -152,6 +153,12 @@ class Estimate:
         return panel_s, 1e-9 * work.product_flop / machine.product_gflops, update_s
 
     @property
+    def merging_s(self) -> float:
+        """Wall clock in which one thread of each rank adds what other nodes send it in one assembly."""
+        elements_s = 1e-9 * self.machine.update_ns_per_element * self.work.elements_of_products * self.away
+        return (elements_s + 1e-6 * self.machine.message_us * self.messages_per_assembly) / self.ranks * self.crowding
+
+    @property
     def sent_per_assembly(self) -> float:
         """Bytes to other nodes: elements of products, or rows of panels where those are fewer, and gradients."""
         work = self.work
@@ -219,9 +226,9 @@ class Estimate:
 
     @property
     def assembly_s(self) -> float:
-        """Wall clock of one assembly. Updates travel while others are computed."""
+        """Wall clock of one assembly. Updates travel, and are added, while others are computed."""
         spent = self.assembly_costs
-        return max(spent["cores"] + spent["last paths"], spent["network"]) + spent["memory"]
+        return max(spent["cores"] + spent["last paths"], spent["network"], spent["merging"]) + spent["memory"]
 
     @property
     def assembly_costs(self) -> dict[str, float]:
@@ -231,6 +238,7 @@ class Estimate:
             "cores": share_s,
             "last paths": wait_s,
             "network": self.travel_s(self.sent_per_assembly),
+            "merging": self.merging_s,
             "memory": self.zeros_s(self.machine.memory_gb_s),
         }
 
@@ -241,12 +249,12 @@ class Estimate:
 
     @property
     def assembly_limit(self) -> str:
-        """What most of an assembly's time is spent on. Of computing and travelling only the longer one takes time."""
+        """What most of an assembly's time is spent on. Of computing, travelling and merging only the longest takes time."""
         costs = dict(self.assembly_costs)
-        if costs["network"] > costs["cores"] + costs["last paths"]:
-            del costs["cores"], costs["last paths"]
-        else:
-            del costs["network"]
+        beside = {name: costs.pop(name) for name in ("network", "merging")}
+        slowest = max(beside, key=lambda name: beside[name])
+        if beside[slowest] > costs["cores"] + costs["last paths"]:
+            costs = {slowest: beside[slowest], "memory": costs["memory"]}
         return max(costs, key=lambda name: costs[name])
 
     @property
