@@ -134,12 +134,12 @@ Any thread; not blocking. UserError the second time.)")
 }
 
 void bind_closing(nb::class_<python_checkpoint>& c) {
-    c.def("close", &python_checkpoint::close, nb::kw_only(), nb::arg("drain") = true,
+    c.def("close", &python_checkpoint::close, nb::kw_only(), nb::arg("wait") = true,
           R"(Gives the lock back; nothing else may be called after.
 
-Not collective. With local_folder it waits for what is on its way to the file, or with drain = False gives that up on
-all ranks. UserError while a subset is open. The end of a `with` block without an exception closes, as does the end of
-the object.)")
+Not collective. With local_folder it waits for what is on its way to the file, or with wait = False gives that up on all
+ranks; drain() before it brings the last save() there. UserError while a subset is open. The end of a `with` block
+without an exception closes, as does the end of the object.)")
         .def(
             "__enter__", [](nb::handle self) -> annotated<"Checkpoint"> { return nb::borrow(self); }, "The checkpoint itself.")
         .def(

@@ -29,10 +29,10 @@ class python_checkpoint {
     }
     [[nodiscard]] bool closed() const noexcept { return !held_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    void close(bool drain) {
+    void close(bool wait) {
         if (held_.use_count() > 1)
             throw user_error("checkpoint: close() while a subset is open or another thread uses it; allowed: after");
-        if (held_ && !drain) held_->stop_drain();
+        if (held_ && !wait) held_->stop_drain();
         const nanobind::gil_scoped_release release;
         held_.reset();
     }

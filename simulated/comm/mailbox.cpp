@@ -16,35 +16,40 @@ constexpr std::array<std::uint64_t, 2> nothing_yet{0x9e3779b97f4a7c15, 0xd1b54a3
 
 } // namespace
 
-mailbox::mailbox(const communicator& ranks, int tag)
-    : comm_(ranks.native()), tag_(tag), buffer_(std::make_unique_for_overwrite<std::byte[]>(longest_message)) {
-    post();
+mailbox::mailbox(const communicator& ranks, int tag) : comm_(ranks.native()), tag_(tag), posted_(receives) {
+    for (auto& one : posted_) {
+        one.buffer = std::make_unique_for_overwrite<std::byte[]>(longest_message);
+        post(one);
+    }
 }
 
 mailbox::~mailbox() {
-    if (posted_ == MPI_REQUEST_NULL) return;
-    MPI_Cancel(&posted_);
-    MPI_Request_free(&posted_);
+    for (auto& one : posted_) {
+        if (one.request == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(&one.request);
+        MPI_Request_free(&one.request);
+    }
 }
 
-void mailbox::post() {
-    std::memcpy(buffer_.get(), nothing_yet.data(), sizeof(nothing_yet));
-    MPI_Irecv(buffer_.get(), static_cast<int>(longest_message), MPI_BYTE, MPI_ANY_SOURCE, tag_, comm_, &posted_);
+void mailbox::post(receive& one) {
+    std::memcpy(one.buffer.get(), nothing_yet.data(), sizeof(nothing_yet));
+    MPI_Irecv(one.buffer.get(), static_cast<int>(longest_message), MPI_BYTE, MPI_ANY_SOURCE, tag_, comm_, &one.request);
 }
 
 void mailbox::set_completed(const MPI_Status& status) {
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    posted_ = MPI_REQUEST_NULL;
+    posted_[next_].request = MPI_REQUEST_NULL;
     arrived_ = {status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
 }
 
 // The simulator writes to the buffer when a message has arrived, so that a look at it needs no call. MPI_Test would do as well, but
 // SimGrid 3.32 lists what a test has completed among the rank's activities for ever, and goes through that list at each completion.
 matched_message mailbox::match() {
-    if (arrived_.source < 0 && std::memcmp(buffer_.get(), nothing_yet.data(), sizeof(nothing_yet)) != 0) {
+    auto& one = posted_[next_];
+    if (arrived_.source < 0 && std::memcmp(one.buffer.get(), nothing_yet.data(), sizeof(nothing_yet)) != 0) {
         MPI_Status status;
-        MPI_Wait(&posted_, &status);
+        MPI_Wait(&one.request, &status);
         set_completed(status);
     }
     return arrived_;
@@ -52,9 +57,10 @@ matched_message mailbox::match() {
 
 request mailbox::start_receive(matched_message& message, std::span<std::byte> buffer) {
     CRATON_ASSERT(message.source >= 0 && buffer.size() >= message.bytes);
-    std::memcpy(buffer.data(), buffer_.get(), message.bytes);
+    std::memcpy(buffer.data(), posted_[next_].buffer.get(), message.bytes);
     arrived_ = {};
-    post();
+    post(posted_[next_]);
+    next_ = (next_ + 1) % receives;
     return request(MPI_REQUEST_NULL); // complete
 }
 

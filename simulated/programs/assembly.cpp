@@ -11,6 +11,7 @@
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/base/matrix_view.hpp>
 #include <craton/comm/environment.hpp>
+#include <craton/comm/mailbox.hpp>
 #include <craton/comm/wait_for_any.hpp>
 #include <craton/comm/work_time.hpp>
 #include <craton/runtime/world.hpp>
@@ -135,8 +136,10 @@ void run(int argc, char** argv) {
                          {"pack_s", 0.0},
                          {"merge_s", 0.0},
                          {"measure", 0},
+                         {"receives", 1},
                          {"block", 64},
                          {"bytes_in_flight", 1 << 26}});
+    comm::mailbox::receives = static_cast<std::size_t>(given.integer("receives"));
     const comm::environment mpi;
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

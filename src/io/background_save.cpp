@@ -23,6 +23,8 @@ void background_save::start(const comm::communicator& ranks, std::function<void(
             } catch (const std::exception& error) {
                 failure_ = error.what();
             }
+            // One that any rank has stopped has failed on all of them, for no reason to tell.
+            if (among->maximum(stop_.load() ? 1 : 0) == 1) failure_.clear();
             among.reset(); // collective: the threads of all ranks come here
             turn.reset();
             busy_.store(false);
@@ -32,8 +34,7 @@ void background_save::start(const comm::communicator& ranks, std::function<void(
 std::string background_save::wait() {
     if (thread_.joinable()) thread_.join();
     hook_ = {};
-    auto failure = std::exchange(failure_, {});
-    return stop_.load() ? "" : failure;
+    return std::exchange(failure_, {});
 }
 
 } // namespace craton::io

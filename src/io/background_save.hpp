@@ -22,8 +22,8 @@ class background_save {
     /// Waits.
     ~background_save() { static_cast<void>(wait()); }
 
-    /// Collective, does not block once the one before has ended. `write` throws user_error on every rank or on none. It calls MPI on
-    /// a duplicate of `ranks`, and has the turn of HDF5 (quiet_hdf5) from now on until it ends.
+    /// Collective, does not block once the one before has ended. `write` throws user_error on every rank or on none. It calls MPI
+    /// on a duplicate of `ranks`, and has the turn of HDF5 (quiet_hdf5) from now on until it ends.
     void start(const comm::communicator& ranks, std::function<void(const comm::communicator&)> write);
     /// Not collective.
     [[nodiscard]] bool busy() const noexcept { return busy_.load(); }

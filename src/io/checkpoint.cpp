@@ -43,6 +43,7 @@ struct checkpoint::state {
     [[nodiscard]] subset_list with_finished() const;
     [[nodiscard]] verdict examine(const std::string& path) const;
     [[nodiscard]] verdict fill_from(const std::string& path, const hdf5_handle& access, checkpoint_content& content) const;
+    [[nodiscard]] bool has_levels() const;
     [[nodiscard]] bool fill_from_parts(checkpoint_content& content, std::string& why_not);
     void write_file(const comm::communicator& among, const std::vector<named_array>& from, const checkpoint_content& content,
                     const std::atomic<bool>* stop) const;
@@ -59,6 +60,7 @@ struct checkpoint::state {
     bool resumed = false;
     /// The file at the path is damaged: it must not take the place of the good one before it.
     bool last_is_damaged = false;
+    std::int64_t next_ordinal = 0;
 
     std::mutex mutex; // guards what follows
     std::condition_variable may_begin;
@@ -69,9 +71,10 @@ struct checkpoint::state {
     std::int64_t open = 0;
     std::optional<std::int64_t> abandoned_subset;
 
-    // With local_folder: the newest parts, those that are in the file, and the thread that brings them there.
+    // With local_folder: the newest parts, which are in the file, and the thread that brings them there.
     std::optional<local_level> level;
-    std::shared_ptr<const mapped_part> part, in_file;
+    std::shared_ptr<const mapped_part> part;
+    std::uint64_t save_in_file = 0;
     background_save draining;
 };
 
@@ -255,7 +258,15 @@ verdict checkpoint::state::fill_from(const std::string& path, const hdf5_handle&
     return read_checkpoint(path, access, communicator(), arrays, options.transfer, content);
 }
 
-// Fills the arrays from the nodes' folders, unless the file holds more. `why_not`: "" or why parts that should be there are of no use.
+// Collective: whether some job has left parts on nodes.
+bool checkpoint::state::has_levels() const {
+    std::error_code ignored;
+    const bool there = communicator().rank() == 0 && std::filesystem::exists(file.path + ".levels", ignored);
+    return communicator().maximum(there ? 1 : 0) == 1;
+}
+
+// Fills the arrays from the nodes' folders, unless the file holds more. `why_not`: "" or why parts that should be there are of no
+// use.
 bool checkpoint::state::fill_from_parts(checkpoint_content& content, std::string& why_not) {
     const auto& among = communicator();
     part.reset();
@@ -266,18 +277,18 @@ bool checkpoint::state::fill_from_parts(checkpoint_content& content, std::string
         const auto seen = examine_checkpoint(file.path, arrays);
         // What is refused is for the caller to tell.
         if (seen.state == file_state::refused) in_the_file = std::numeric_limits<std::int64_t>::max();
-        if (seen.state == file_state::whole) in_the_file = counted_in(file.path);
+        if (seen.state == file_state::whole) in_the_file = ordinal_of(file.path);
     }
-    if (found->content().counted.size() < among.maximum(in_the_file)) return false;
-    std::string damage = found->copy_to(arrays, among.rank());
+    if (found->content().ordinal < among.maximum(in_the_file)) return false;
+    const std::string damage = found->damage(arrays, among.rank());
     const std::int64_t first = among.minimum(damage.empty() ? among.size() : among.rank());
     if (first < among.size()) {
         why_not = among.broadcast(damage, static_cast<int>(first));
         return false;
     }
-    content = {found->content().counted, found->content().numbers, found->content().magnitudes};
+    found->copy_to(arrays);
+    content = {found->content().counted, found->content().numbers, found->content().magnitudes, found->content().ordinal};
     part = std::move(found);
-    in_file.reset();
     return true;
 }
 
@@ -312,10 +323,12 @@ std::optional<resumed> checkpoint::resume() {
     resumed result;
     std::string useless_parts;
     const bool from_parts = s.level && s.fill_from_parts(content, useless_parts);
+    if (!s.level && s.has_levels()) useless_parts = "local_folder is not given";
     if (!useless_parts.empty()) {
-        result.notice = fmt::format("checkpoint '{}': the parts in the nodes' folders are of no use ({}); what was done since the "
-                                    "file was written is to be done again",
-                                    s.file.path, useless_parts);
+        result.notice =
+            fmt::format("checkpoint '{}': the parts in the nodes' folders are of no use ({}); what is not in the file is "
+                        "to be done again",
+                        s.file.path, useless_parts);
         if (ranks.rank() == 0) fmt::print(stderr, "craton: note: {}\n", result.notice);
     }
     const verdict last = from_parts ? s.examine(s.file.path) : s.fill_from(s.file.path, access, content);
@@ -355,6 +368,7 @@ std::optional<resumed> checkpoint::resume() {
         const bool own = from_parts || ranks.rank() == 0; // a file has the sum over the ranks
         if (const auto& restore = s.arrays[k].meaning.restore_magnitude) restore(own ? content.magnitudes[k] : 0.0);
     }
+    s.next_ordinal = content.ordinal + 1;
     result.numbers = std::move(content.numbers);
     return result;
 }
@@ -406,7 +420,7 @@ void checkpoint::save(const checkpoint_numbers& numbers) {
         a.data.commit();
         if (a.meaning.check) a.meaning.check();
     }
-    const checkpoint_content content{s.with_finished(), numbers};
+    const checkpoint_content content{s.with_finished(), numbers, {}, s.next_ordinal};
 
     if (s.level) {
         s.write_parts(content);
@@ -442,24 +456,24 @@ void checkpoint::state::write_file(const comm::communicator& among, const std::v
 }
 
 void checkpoint::state::write_parts(const checkpoint_content& content) {
-    part_content own{part_in_words(arrays, communicator()), 0, content.counted, content.numbers, {}};
+    part_content own{part_in_words(arrays, communicator()), 0, content.ordinal, content.counted, content.numbers, {}};
     for (const auto& a : arrays) own.magnitudes.push_back(a.meaning.magnitude ? a.meaning.magnitude() : 0.0);
     part = level->write(communicator(), std::move(own), arrays);
 }
 
 // Collective; no other is under way.
 void checkpoint::state::start_draining() {
-    const auto write = [this, from = part](const comm::communicator& among) {
-        write_file(among, from->arrays(arrays), {from->content().counted, from->content().numbers}, &draining.stopped());
-        in_file = from;
+    draining.start(communicator(), [this, from = part](const comm::communicator& among) {
+        comm::agree(among, from->damage(arrays, among.rank()));
+        write_file(among, from->arrays(arrays), {from->content().counted, from->content().numbers, {}, from->content().ordinal},
+                   &draining.stopped());
+        save_in_file = from->content().save;
         last_is_damaged = false;
-    };
-    if (comm::environment::thread_multiple()) return draining.start(communicator(), write);
-    const quiet_hdf5 quiet;
-    write(communicator());
+    });
 }
 
 void checkpoint::state::take_over(const subset_list& now_counted) {
+    ++next_ordinal;
     const std::lock_guard guard(mutex);
     counted = now_counted;
     finished.clear();
@@ -471,7 +485,7 @@ void checkpoint::drain() {
     if (!s.level) return;
     s.ranks->barrier(); // polls
     comm::agree(s.communicator(), s.draining.wait());
-    if (!s.part || s.in_file == s.part) return;
+    if (!s.part || s.save_in_file == s.part->content().save) return;
     s.start_draining();
     comm::agree(s.communicator(), s.draining.wait());
 }

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t format_version = 1;
 constexpr const char* version_attribute = "craton_checkpoint";
+constexpr const char* ordinal_attribute = "saves_before";
 constexpr const char* arrays_group = "arrays";
 constexpr const char* counted_dataset = "counted";
 constexpr const char* numbers_group = "numbers";
@@ -183,6 +184,7 @@ std::string write_checkpoint(hid_t file, const comm::communicator& ranks, const 
                              const checkpoint_content& content, const transfer_options& options) {
     first_failure failure;
     failure.unless(write_scalar(file, version_attribute, format_version));
+    failure.unless(write_scalar(file, ordinal_attribute, content.ordinal));
     const hdf5_handle group(H5Gcreate2(file, arrays_group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     failure.unless(group.valid());
     for (const auto& a : arrays) {
@@ -226,10 +228,10 @@ verdict examine_checkpoint(const std::string& path, const std::vector<named_arra
     return look_for_others(group.get(), arrays);
 }
 
-std::int64_t counted_in(const std::string& path) {
+std::int64_t ordinal_of(const std::string& path) {
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-    subset_list counted;
-    return file.valid() && read_counted(file.get(), counted) ? counted.size() : -1;
+    std::int64_t ordinal = 0;
+    return file.valid() && read_scalar(file.get(), ordinal_attribute, ordinal) ? ordinal : 0;
 }
 
 verdict read_checkpoint(const std::string& path, const hdf5_handle& access, const comm::communicator& ranks,
@@ -251,6 +253,9 @@ verdict read_checkpoint(const std::string& path, const hdf5_handle& access, cons
     if (auto opened = agreed(failure); opened.state != file_state::whole) return opened;
     if (!read_counted(file.get(), content.counted)) failure = "the list of counted subsets is damaged";
     if (!read_numbers(file.get(), content.numbers) && failure.empty()) failure = "the numbers are damaged";
+    if (H5Aexists(file.get(), ordinal_attribute) > 0 && !read_scalar(file.get(), ordinal_attribute, content.ordinal) &&
+        failure.empty())
+        failure = "the number of saves before is damaged";
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         const auto& a = arrays[k];
         std::uint64_t wanted = 0;

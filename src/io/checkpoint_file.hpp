@@ -12,6 +12,7 @@
 
 /// The inside of a checkpoint: an HDF5 file with
 ///   attribute craton_checkpoint    version of this format
+///   attribute saves_before         of this checkpoint
 ///   arrays/<name>                  each array in global order; attribute checksum (local_checksum summed over the
 ///                                  ranks), and where the array has them its meaning (array_meaning::same) and magnitude
 ///   counted                        n x 2, runs first ... last of the counted subsets; attribute checksum
@@ -34,6 +35,8 @@ struct checkpoint_content {
     checkpoint_numbers numbers;
     /// Of each array, all ranks together; 0 where it has none.
     std::vector<double> magnitudes = {};
+    /// How many saves of this checkpoint had come before; 0 in files that do not tell.
+    std::int64_t ordinal = 0;
 };
 
 /// Fills an open new file. Collective. Returns "" or, on the ranks that saw it, why it failed.
@@ -52,8 +55,8 @@ struct verdict {
 /// far as that shows. Not collective: for one rank.
 [[nodiscard]] verdict examine_checkpoint(const std::string& path, const std::vector<named_array>& arrays);
 
-/// How many subsets a file that was found whole lists, -1 where its list is damaged. Not collective: for one rank.
-[[nodiscard]] std::int64_t counted_in(const std::string& path);
+/// checkpoint_content::ordinal of a file that was found whole. Not collective: for one rank.
+[[nodiscard]] std::int64_t ordinal_of(const std::string& path);
 
 /// Reads a file that was found whole. Collective. Damage that only reading shows (sums that differ) comes back on every rank as a
 /// verdict.

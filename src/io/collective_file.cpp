@@ -181,9 +181,10 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
     const bool first = ranks.rank() == 0;
     const std::string partial = file.path + ".partial";
     const auto access = collective_access(ranks, options);
-    // A dataset begins with a stripe of the file system, so that ranks that write different stripes do not share the first.
-    const std::uintmax_t stripe = stripe_bytes(options);
-    H5Pset_alignment(access.get(), stripe, stripe);
+    // A large dataset begins with a stripe of the file system, so that ranks that write different stripes do not share the first.
+    const std::uintmax_t stripe = stripe_bytes(options), large = 16 * stripe;
+    H5Pset_alignment(access.get(), large, stripe);
+    bytes += bytes / large * stripe; // what lies before each, at most
     // From this version of the format on HDF5 keeps a checksum with every piece of metadata, and refuses what does not agree with
     // it.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);

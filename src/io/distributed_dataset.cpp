@@ -142,7 +142,8 @@ std::string transfer_in_words(const std::string& name) { return fmt::format("the
 
 // Of each of the buffers that whole rows take: parts, shares, rows, and rows to compare with.
 std::int64_t elements_that_fit(const stored_array& data, const transfer_options& options) {
-    return static_cast<std::int64_t>(options.buffer_bytes) / 4 / element_bytes(data.element);
+    constexpr std::size_t most = std::size_t{4} << 30; // MPI counts what travels between two ranks in 31 bits
+    return static_cast<std::int64_t>(std::min(options.buffer_bytes, most)) / 4 / element_bytes(data.element);
 }
 
 // Collective: false on every rank when a transfer has failed on any, or is to stop.
@@ -216,7 +217,10 @@ std::string transfer_whole_rows(direction where, hid_t dataset, const stored_arr
     const hdf5_handle file_space(H5Dget_space(dataset), H5Sclose);
     const hdf5_handle type = element_type(data.element);
     const std::int64_t widest = most_of_a_process(data.layout.cols);
-    const std::int64_t most_rows = std::max<std::int64_t>(1, elements_that_fit(data, options) / widest);
+    const std::int64_t fit = elements_that_fit(data, options);
+    // Of all ranks' parts, and of the largest share.
+    const std::int64_t most_rows =
+        std::min(std::max<std::int64_t>(1, fit / widest), data.layout.cols.processes * (fit / between.width()));
     std::vector<std::byte> whole, wanted;
     std::string failure;
     bool same = true;
@@ -253,8 +257,12 @@ std::string transfer_whole_rows(direction where, hid_t dataset, const stored_arr
 
 std::string transfer_dataset(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
                              const std::string& name, const transfer_options& options) {
-    const bool fits = data.layout.cols.extent <= elements_that_fit(data, options);
-    return (data.dimensions == 2 && fits ? transfer_whole_rows : transfer_in_runs)(where, dataset, data, ranks, name, options);
+    constexpr std::int64_t worth_a_write = 16384; // bytes; what is shorter MPI-IO had better put together
+    const auto& [rows, cols] = data.layout;
+    const bool fits = cols.extent <= elements_that_fit(data, options);
+    const bool long_runs = rows.processes == 1 || rows.block * cols.extent * element_bytes(data.element) >= worth_a_write;
+    const auto transfer = data.dimensions == 2 && fits && long_runs ? transfer_whole_rows : transfer_in_runs;
+    return transfer(where, dataset, data, ranks, name, options);
 }
 
 } // namespace

@@ -60,9 +60,12 @@ std::string local_level::part_path(std::int64_t generation) const {
     return fmt::format("{}/craton-{:016x}-{}.{}", folder_, token_, rank_, generation);
 }
 
-std::vector<local_level::own_file> local_level::own_files() const {
-    const std::string prefix = fmt::format("craton-{:016x}-{}.", token_, rank_);
-    std::vector<own_file> found;
+std::vector<local_level::found_file> local_level::own_files() const {
+    return files(fmt::format("craton-{:016x}-{}.", token_, rank_));
+}
+
+std::vector<local_level::found_file> local_level::files(const std::string& prefix) const {
+    std::vector<found_file> found;
     std::error_code error;
     for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
         const std::string name = entry->path().filename().string();
@@ -91,6 +94,7 @@ void local_level::read_token(const comm::communicator& ranks) {
 }
 
 void local_level::make_token(const comm::communicator& ranks) {
+    if (token_ != 0) remove_but(0); // those of a token that has gone
     std::string failure, words;
     if (rank_ == 0) {
         words = fmt::format("{:016x}", random_number() | 1U);
@@ -101,7 +105,8 @@ void local_level::make_token(const comm::communicator& ranks) {
         std::error_code error;
         if (file) failure = force_file_to_disk(aside);
         if (file && failure.empty()) fs::rename(aside, token_path(), error);
-        if (!file || error) failure = fmt::format("cannot write '{}'", token_path());
+        if (!file || error) failure = fmt::format("cannot write '{}'{}", token_path(), error ? ": " + error.message() : "");
+        if (!failure.empty()) ::unlink(aside.c_str());
         if (!failure.empty()) failure = file_purpose{"checkpoint", path_}.cannot_save(failure);
     }
     comm::agree(ranks, failure);
@@ -120,7 +125,7 @@ std::shared_ptr<const mapped_part> local_level::newest(const comm::communicator&
     generation_ = ranks.maximum(own_newest);
     std::string reason;
     std::shared_ptr<const mapped_part> part;
-    if (own_newest == 0 || (newest_of_all > 0 && std::ranges::find(own, newest_of_all, &own_file::generation) == own.end()))
+    if (own_newest == 0 || (newest_of_all > 0 && std::ranges::find(own, newest_of_all, &found_file::generation) == own.end()))
         reason = fmt::format("rank {} on {} has no part of it in '{}'", rank_, name_of_host(), folder_);
     else if (newest_of_all > 0)
         part = std::make_shared<const mapped_part>(part_path(newest_of_all), fits, reason);
@@ -162,7 +167,9 @@ std::shared_ptr<const mapped_part> local_level::write(const comm::communicator& 
 
 void local_level::remove(const comm::communicator& ranks) {
     read_token(ranks);
-    if (token_ != 0) remove_but(0);
+    if (token_ != 0) {
+        for (const auto& file : files(fmt::format("craton-{:016x}-", token_))) ::unlink(file.path.c_str());
+    }
     ranks.barrier(); // before the token, without which nobody would find them
     if (rank_ == 0) ::unlink(token_path().c_str());
     token_ = 0;

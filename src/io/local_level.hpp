@@ -32,17 +32,18 @@ class local_level {
     [[nodiscard]] std::shared_ptr<const mapped_part> write(const comm::communicator& ranks, part_content content,
                                                            const std::vector<named_array>& arrays);
 
-    /// Collective: removes all parts and the token.
+    /// Collective: removes all parts, also of other numbers of ranks, from the ranks' folders, and the token.
     void remove(const comm::communicator& ranks);
 
   private:
     [[nodiscard]] std::string token_path() const { return path_ + ".levels"; }
     [[nodiscard]] std::string part_path(std::int64_t generation) const;
-    struct own_file {
+    struct found_file {
         std::string path;
         std::int64_t generation; // 0: not whole
     };
-    [[nodiscard]] std::vector<own_file> own_files() const;
+    [[nodiscard]] std::vector<found_file> own_files() const;
+    [[nodiscard]] std::vector<found_file> files(const std::string& prefix) const;
     void remove_but(std::int64_t generation) const;
     void read_token(const comm::communicator& ranks);
     void make_token(const comm::communicator& ranks);

@@ -95,6 +95,7 @@ std::string header_of(const part_content& content, std::span<const std::uint64_t
     writer to;
     to.put(content.fits);
     to.put(content.save);
+    to.put(content.ordinal);
     to.put(std::uint64_t{content.counted.runs().size()});
     for (const auto& run : content.counted.runs()) {
         to.put(run.first);
@@ -213,6 +214,7 @@ mapped_part::mapped_part(const std::string& path, const std::string& fits, std::
             return;
         }
         content_.save = from.get<std::uint64_t>();
+        content_.ordinal = from.get<std::int64_t>();
         std::vector<subset_list::run> runs;
         for (auto left = from.get<std::uint64_t>(); left > 0; --left) {
             const auto first = from.get<std::int64_t>();
@@ -253,14 +255,19 @@ std::vector<named_array> mapped_part::arrays(const std::vector<named_array>& lik
     return found;
 }
 
-std::string mapped_part::copy_to(const std::vector<named_array>& arrays, int rank) const {
-    for (std::size_t k = 0; k < arrays.size(); ++k) {
-        const auto& data = arrays[k].data;
-        if (stretches_[k].bytes > 0) std::memcpy(data.elements, bytes_ + stretches_[k].offset, stretches_[k].bytes);
-        if (local_checksum(data, rank) != stretches_[k].checksum)
-            return fmt::format("array '{}' of rank {}'s part is damaged", arrays[k].name, rank);
+std::string mapped_part::damage(const std::vector<named_array>& like, int rank) const {
+    const auto own = arrays(like);
+    for (std::size_t k = 0; k < own.size(); ++k) {
+        if (local_checksum(own[k].data, rank) != stretches_[k].checksum)
+            return fmt::format("array '{}' of rank {}'s part is damaged", own[k].name, rank);
     }
     return {};
+}
+
+void mapped_part::copy_to(const std::vector<named_array>& arrays) const {
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+        if (stretches_[k].bytes > 0) std::memcpy(arrays[k].data.elements, bytes_ + stretches_[k].offset, stretches_[k].bytes);
+    }
 }
 
 } // namespace craton::io

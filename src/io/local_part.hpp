@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-/// One rank's part of a checkpoint in a file of its own: the elements as they lie in its memory, for a rank of the same number among
-/// as many with the same layouts. No HDF5: it is written while that serves another thread. All of it has checksums. Nothing here is
-/// collective.
+/// One rank's part of a checkpoint in a file of its own: the elements as they lie in its memory, for a rank of the same number
+/// among as many with the same layouts. No HDF5: it is written while that serves another thread. All of it has checksums. Nothing
+/// here is collective.
 namespace craton::io {
 
 struct part_content {
@@ -18,6 +18,8 @@ struct part_content {
     std::string fits;
     /// The same in the parts that all ranks wrote together, and in no others.
     std::uint64_t save = 0;
+    /// How many saves of this checkpoint had come before, also by other jobs.
+    std::int64_t ordinal = 0;
     /// Of all ranks.
     subset_list counted;
     checkpoint_numbers numbers;
@@ -45,8 +47,10 @@ class mapped_part {
     [[nodiscard]] const part_content& content() const { return content_; }
     /// The arrays, with elements that may only be read.
     [[nodiscard]] std::vector<named_array> arrays(const std::vector<named_array>& like) const;
-    /// Copies the elements to the arrays. Returns "" or which of them are damaged.
-    [[nodiscard]] std::string copy_to(const std::vector<named_array>& arrays, int rank) const;
+    /// "" or which array is damaged.
+    [[nodiscard]] std::string damage(const std::vector<named_array>& like, int rank) const;
+    /// Copies the elements to the arrays.
+    void copy_to(const std::vector<named_array>& arrays) const;
 
   private:
     struct stretch {

@@ -41,7 +41,8 @@ struct checkpoint_options {
     bool keep_previous = true;
     /// Two levels. Not empty: save() leaves each rank's part in this folder and returns, and a thread brings them to the file while
     /// the program goes on. A folder of the node, on its disk or in its memory, that ranks of a node may share; it is made where it
-    /// is missing. On every rank or on none; it may be another one on each. Without MPI_THREAD_MULTIPLE save() brings them itself.
+    /// is missing. On every rank or on none; it may be another one on each. Room for three parts of each rank. Between save() and
+    /// the end of drain() the program must not call HDF5 itself.
     std::string local_folder = {};
     /// How long to wait for a job that still holds the checkpoint (one that was killed a moment ago).
     double wait_for_other_job_s = 10.0;
@@ -75,7 +76,8 @@ struct resumed {
 /// for open subsets, commits, writes arrays and list aside, forces them to disk and renames; from the first save() on there is a
 /// whole checkpoint on disk at every moment. So after resume() nothing is lost but work since the last save(), and nothing is
 /// counted twice. With local_folder what the nodes' folders keep survives processes, and the file survives nodes: where a part is
-/// gone resume() goes back to the file, which may lag behind. Updates made outside a subset are in the arrays but on no list: make none between resume() and the end.
+/// gone resume() goes back to the file, which may lag behind. Updates made outside a subset are in the arrays but on no list: make
+/// none between resume() and the end.
 class checkpoint {
     struct state;
 
@@ -110,10 +112,12 @@ class checkpoint {
     checkpoint(runtime::world& ranks, std::string path, checkpoint_options options = {});
     checkpoint(const checkpoint&) = delete;
     checkpoint& operator=(const checkpoint&) = delete;
-    /// Not collective; no subset may be open. With local_folder it waits for what is on its way to the file.
+    /// Not collective; no subset may be open; before MPI is finalised. With local_folder it waits for what is on its way to the
+    /// file, which need not be the last save(): drain() waits for that.
     ~checkpoint();
 
-    /// Collective: removes the file, the one before it and, in the nodes' folders, all parts. No object for the path may be alive.
+    /// Collective: removes the file, the one before it and all parts in the folders of this job's nodes. No object for the path may
+    /// be alive.
     static void discard(runtime::world& ranks, const std::string& path, const std::string& local_folder);
 
     /// Names an array, which must outlive this object. The same names in the same order on every rank, before resume(). Not
@@ -160,8 +164,8 @@ class checkpoint {
     /// when the calling thread has a subset open, one was abandoned, two ranks finished the same one, numbers or their names differ
     /// between ranks, the updates of a reproducible matrix exceed its `largest`, or before resume().
     ///
-    /// With local_folder it returns when each rank's part is in its node's folder. The file takes its place later, as drain() tells;
-    /// while one save is on its way there others stay in the folders. Where that failed the next save() throws, after it has
+    /// With local_folder it returns when each rank's part is in its node's folder. The file takes its place later, as drain()
+    /// tells; while one save is on its way there others stay in the folders. Where that failed the next save() throws, after it has
     /// written the parts, and the one after it tries the file again.
     void save(const checkpoint_numbers& numbers = {});
 

@@ -370,6 +370,11 @@ def test_stated_rates_need_no_measuring(small_config, monkeypatch, tmp_path):
     assert coupled.machine == profiles.profile("cluster", coupled=True)
     assert coupled.machine.panel_ns_per_term > 10 * plan.machine.panel_ns_per_term
     assert coupled.machine.network_gb_s == profiles.PROFILES["cluster"].network_gb_s
+    double = config.replaced("inversion", precision="float64", solve_precision="float64")
+    slower = planning.make_plan(double, 2, 1, Path("workstation")).machine
+    assert slower == profiles.profile("workstation", coupled=False, element_bytes=8, solve_bytes=8)
+    assert slower.cholesky_gflops == 0.5 * stated.cholesky_gflops
+    assert slower.update_ns_per_element == 2.0 * stated.update_ns_per_element
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workstation").mkdir()  # a folder is not meant, a file is
     assert planning.make_plan(config, 2).machine.measured_ranks == 0

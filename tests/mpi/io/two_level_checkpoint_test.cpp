@@ -167,6 +167,84 @@ TEST_P(two_level_checkpoint_test, a_damaged_part_is_noticed_and_the_file_used) {
     }
 }
 
+TEST_P(two_level_checkpoint_test, a_damaged_part_without_a_file_leaves_the_arrays_as_they_are) {
+    leave_two_levels<double>();
+    const auto damaged = parts(0);
+    if (world().rank() == 0) {
+        damage(damaged.at(0), 4096);
+        for (const char* const end : {"", ".previous"}) fs::remove(path() + end);
+    }
+    world().barrier();
+    assembly<double> sums(world());
+    io::checkpoint checkpoint(world(), path(), options());
+    sums.add_to(checkpoint);
+    EXPECT_FALSE(checkpoint.resume().has_value());
+    do_subsets(sums, checkpoint, 0, 20);
+    checkpoint.save();
+    sums.expect_holds(range(0, 20));
+}
+
+TEST_P(two_level_checkpoint_test, a_part_damaged_on_its_way_does_not_become_the_file) {
+    assembly<double> sums(world());
+    io::checkpoint checkpoint(world(), path(), options());
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    do_subsets(sums, checkpoint, 0, 10);
+    world().barrier();
+    if (world().rank() == 0) fs::create_directory(path()); // so that the first drain fails
+    world().barrier();
+    checkpoint.save();
+    expect_user_error([&] { checkpoint.drain(); }, {"it is a folder"});
+    if (world().rank() == 0) {
+        fs::remove(path());
+        damage(parts(0).at(0), 4096);
+    }
+    world().barrier();
+    expect_user_error([&] { checkpoint.drain(); }, {"of rank 0's part is damaged"});
+    EXPECT_FALSE(fs::exists(path()));
+    checkpoint.save(); // the arrays are whole
+    checkpoint.drain();
+    EXPECT_TRUE(fs::exists(path()));
+    world().barrier();
+}
+
+TEST_P(two_level_checkpoint_test, parts_older_than_the_file_are_not_used) {
+    // No subsets: only the numbers tell one save from another.
+    assembly<double> sums(world());
+    const auto save_rounds = [&](std::int64_t first, std::int64_t end) {
+        io::checkpoint checkpoint(world(), path(), options());
+        sums.add_to(checkpoint);
+        const auto found = checkpoint.resume();
+        for (std::int64_t round = first; round < end; ++round) {
+            checkpoint.save({{"round", round}});
+            checkpoint.drain();
+        }
+        world().barrier();
+        return found ? std::get<std::int64_t>(found->numbers.at("round")) : -1;
+    };
+    EXPECT_EQ(save_rounds(0, 4), -1);
+    const auto kept = node(world().rank()) + ".kept";
+    fs::rename(node(world().rank()), kept);
+    world().barrier();
+    EXPECT_EQ(save_rounds(4, 9), 3); // on other nodes, from the file
+    fs::remove_all(node(world().rank()));
+    fs::rename(kept, node(world().rank()));
+    world().barrier();
+    EXPECT_EQ(save_rounds(9, 10), 8);
+}
+
+TEST_P(two_level_checkpoint_test, a_resumption_without_the_folder_says_what_it_cannot_see) {
+    leave_two_levels<double>();
+    assembly<double> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    const auto found = checkpoint.resume();
+    ASSERT_TRUE(found.has_value());
+    EXPECT_NE(found->notice.find("local_folder is not given"), std::string::npos) << found->notice;
+    EXPECT_EQ(checkpoint.counted().size(), 10);
+    world().barrier();
+}
+
 TEST_P(two_level_checkpoint_test, another_number_of_ranks_resumes_from_the_file) {
     leave_two_levels<float>();
     if (world().size() == 1) return;
@@ -182,6 +260,29 @@ TEST_P(two_level_checkpoint_test, another_number_of_ranks_resumes_from_the_file)
         EXPECT_NE(found->notice.find("is of rank 0 of " + std::to_string(world().size())), std::string::npos) << found->notice;
         sums.expect_holds(range(0, 10));
     }
+    world().barrier();
+}
+
+TEST_P(two_level_checkpoint_test, discard_removes_parts_of_ranks_that_there_are_no_more) {
+    {
+        assembly<float> sums(world());
+        io::checkpoint checkpoint(world(), path(), {.local_folder = node(0)}); // one node for all
+        sums.add_to(checkpoint);
+        static_cast<void>(checkpoint.resume());
+        checkpoint.save();
+    }
+    EXPECT_EQ(parts(0).size(), static_cast<std::size_t>(world().size()));
+    world().barrier();
+    const bool takes_part = world().rank() == 0;
+    const auto some = world().communicator().split(takes_part ? 0 : 1);
+    if (takes_part) {
+        runtime::world fewer(some);
+        io::checkpoint::discard(fewer, path(), node(0));
+    }
+    world().barrier();
+    EXPECT_TRUE(parts(0).empty());
+    EXPECT_FALSE(fs::exists(path()));
+    EXPECT_FALSE(fs::exists(path() + ".levels"));
     world().barrier();
 }
 
@@ -314,6 +415,46 @@ TEST_P(two_level_checkpoint_test, one_that_is_given_up_leaves_the_parts) {
     world().barrier();
     EXPECT_FALSE(fs::exists(path() + ".partial"));
     static_cast<void>(expect_resumes_with<double>(10));
+    world().barrier();
+}
+
+TEST_P(two_level_checkpoint_test, one_that_a_rank_has_given_up_is_no_error_on_any) {
+    assembly<double> sums(world());
+    auto with_small_pieces = options();
+    with_small_pieces.transfer.buffer_bytes = 64;
+    io::checkpoint checkpoint(world(), path(), with_small_pieces);
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    for (std::int64_t k = 0; k < 4; ++k) {
+        do_subsets(sums, checkpoint, 5 * k, 5 * k + 5);
+        checkpoint.save();
+        if (world().rank() == 0) checkpoint.stop_drain();
+    }
+    checkpoint.drain();
+    fs::remove_all(node(world().rank()));
+    world().barrier();
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    EXPECT_EQ(checkpoint.counted().size(), 20);
+    sums.expect_holds(range(0, 20));
+}
+
+TEST_P(two_level_checkpoint_test, a_disk_that_fails_under_one_rank_in_a_transfer_leaves_the_parts) {
+    if (world().size() == 1) return;
+    constexpr std::int64_t side = 400; // the file has 1.28 MB, a part at most 640 kB
+    convergent_matrix<double> matrix(world(), side, side, 16, 16);
+    for (auto& element : matrix.local()) element = 1.5;
+    io::checkpoint checkpoint(world(), path(), options());
+    checkpoint.add("matrix", matrix);
+    static_cast<void>(checkpoint.resume());
+    {
+        const room_for part_only(world().rank() == world().size() - 1 ? 700000 : RLIM_INFINITY);
+        checkpoint.save();
+        expect_user_error([&] { checkpoint.drain(); }, {"cannot save checkpoint to '" + path() + "'"});
+    }
+    EXPECT_FALSE(fs::exists(path()));
+    EXPECT_EQ(parts(world().rank()).size(), 1U);
+    checkpoint.drain(); // there is room again
+    EXPECT_TRUE(fs::exists(path()));
     world().barrier();
 }
 

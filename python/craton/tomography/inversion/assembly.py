@@ -104,7 +104,7 @@ class Assembly:
                 saved.close()
             raise
         if saved is not None:
-            saved.close(drain=False)  # all paths are added: nobody will ask the file for those of the last checkpoint
+            saved.close(wait=False)  # all paths are added: nobody will ask the file for those of the last checkpoint
         return sums
 
     def until_pause(

@@ -11,8 +11,8 @@ of its time on is its limit.
 
 All windows of a path are one update, of panels that may have been compressed. Updates to another node are made twice, once to
 pack them and once to add them, and travel. Each thread packs its own; one thread of a rank at a time adds what arrives
-(runtime/world.hpp), so that a rank with many threads may be slower to add than to compute. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
-more than one of them) is counted for the node. Not collective.
+(runtime/world.hpp), so that a rank with many threads may be slower to add than to compute. Memory of a rank is its own: what a
+node's ranks share (the Hessian, where there is more than one of them) is counted for the node. Not collective.
 """
 
 from __future__ import annotations
@@ -154,7 +154,10 @@ class Estimate:
 
     @property
     def merging_s(self) -> float:
-        """Wall clock in which one thread of each rank adds what other nodes send it in one assembly."""
+        """Wall clock in which one thread of each rank adds what other nodes send it in one assembly.
+
+        Where panels are sent instead (shipped_share) the owner's products are not in it: it is too short then.
+        """
         elements_s = 1e-9 * self.machine.update_ns_per_element * self.work.elements_of_products * self.away
         return (elements_s + 1e-6 * self.machine.message_us * self.messages_per_assembly) / self.ranks * self.crowding
 

@@ -139,7 +139,7 @@ def make_plan(
     machine = None if machine_file is None or stated else load_machine(machine_file)  # before what takes longer
     work, geometry = count_work(config)
     if stated:
-        machine = profile(name, work.coupled)
+        machine = profile(name, work.coupled, work.element_bytes, work.solve_bytes)
         if machine_file is None:  # cores and memory are those of this machine
             here_gib = max(0.01, round(process_memory.available_bytes() / GIB, 2))
             machine = replace(machine, cores_per_node=usable_cores(), memory_per_node_gib=here_gib)

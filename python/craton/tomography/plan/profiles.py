@@ -70,6 +70,18 @@ PROFILES = {
 DEFAULT = "workstation"
 
 
-def profile(name: str, coupled: bool) -> Machine:
-    """One of PROFILES, with the rates of panels of path averages or of coupled modes."""
-    return replace(PROFILES[name], **(_COUPLED if coupled else _PATH_AVERAGES))
+def profile(name: str, coupled: bool, element_bytes: int = 4, solve_bytes: int = 4) -> Machine:
+    """One of PROFILES, with the rates of panels of path averages or of coupled modes.
+
+    element_bytes, solve_bytes: of an element of the Hessian and of its factor. Of 8 bytes half as many fit a register, a cache or a
+    second of memory's time: rates are half as high.
+    """
+    machine = replace(PROFILES[name], **(_COUPLED if coupled else _PATH_AVERAGES))
+    longer, factor_longer = element_bytes / 4, solve_bytes / 4
+    return replace(
+        machine,
+        product_gflops=machine.product_gflops / longer,
+        update_ns_per_element=machine.update_ns_per_element * longer,
+        prior_ns_per_element=machine.prior_ns_per_element * longer,
+        cholesky_gflops=machine.cholesky_gflops / factor_longer,
+    )
