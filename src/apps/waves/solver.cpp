@@ -1,6 +1,7 @@
 #include <craton/apps/waves/solver.hpp>
 
 #include "agree.hpp"
+#include "halo_planes.hpp"
 #include "medium.hpp"
 #include "saved_state.hpp"
 #include "source_set.hpp"
@@ -22,7 +23,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -35,25 +35,6 @@ namespace {
 constexpr int elastic_fields = 9;
 int changing_fields(const solver_options& options) {
     return options.attenuation ? static_cast<int>(stored_fields) : elastic_fields;
-}
-
-// What the differences read beyond the brick, alike on all ranks: as halo_plan_of, but also at sides without a neighbour.
-std::vector<array::ghost_planes> halos_of(half_step half) {
-    const brick_shape cube{4, 4, 4, 16, 64};
-    const auto plan = halo_plan_of(cube, {true, true, true}, {true, true, true});
-    std::map<std::pair<int, int>, array::ghost_planes> wanted; // by array and axis
-    for (const auto& planes : plan.take[static_cast<std::size_t>(half)]) {
-        const auto& c = planes.cells;
-        const int axis = c.i0 < 0 || c.i0 == 4 ? 0 : c.j0 < 0 || c.j0 == 4 ? 1 : 2;
-        const auto array = static_cast<int>(planes.which);
-        const std::array<std::int64_t, 3> first{c.i0, c.j0, c.k0}, last{c.i1, c.j1, c.k1};
-        const auto d = static_cast<std::size_t>(axis);
-        auto& halo_of = wanted.try_emplace({array, axis}, array::ghost_planes{array, axis, 0, 0}).first->second;
-        (first[d] < 0 ? halo_of.low : halo_of.high) = static_cast<int>(last[d] - first[d]);
-    }
-    std::vector<array::ghost_planes> found;
-    for (const auto& each : wanted) found.push_back(each.second);
-    return found;
 }
 
 brick_sides sides_with_neighbours(const array::brick_layout& layout, int rank) {
