@@ -247,7 +247,7 @@ std::string transfer_whole_rows(direction where, hid_t dataset, const stored_arr
         if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
         if (!goes_on_everywhere(ranks, failure, name, options)) break;
         if (where == direction::to_storage) between.scatter(rows, whole);
-        if (where == direction::compare) same = same && std::memcmp(whole.data(), wanted.data(), bytes) == 0;
+        if (where == direction::compare && bytes > 0) same = same && std::memcmp(whole.data(), wanted.data(), bytes) == 0;
     }
     if (failure.empty() && !same)
         failure =

@@ -141,7 +141,7 @@ class _Stream:
         """Collective."""
         from mpi4py import MPI
 
-        return self.run.comm.allreduce(seconds, MPI.MAX)
+        return float(self.run.comm.allreduce(seconds, MPI.MAX))
 
     def discard(self) -> None:
         """Collective: removes what checkpoints have left."""
@@ -192,7 +192,7 @@ def _scaled(
     """To the Hessian, nodes and file system of the options. here: bytes of the matrix. lost: with two levels."""
     chosen: dict[str, Any] = dict(run.options)
     every_s, of_node = 60.0 * chosen["minutes"], 1e12 * chosen["tb"] / chosen["nodes"]
-    cores = run.comm.size * run.threads
+    cores = min(run.comm.size * run.threads, usable_cores())
     file_s = [max(1e12 * chosen["tb"] / (GB * chosen["disk"]), save / here * of_node) for save in saves["one level"]]
     group = (
         f"{chosen['tb']:g} TB on {chosen['nodes']} nodes of {chosen['cores']} cores, every {chosen['minutes']:g} min"
@@ -205,7 +205,14 @@ def _scaled(
         (save + max(whole - save, 0.0) * cores / chosen["cores"]) / here * of_node
         for whole, save in zip(lost, saves["two levels"], strict=True)
     ]
-    of = {"limit": f"{LOST_PERCENT:g} %", "target": 1.0, "less_is_better": True, "group": group}
-    yield Measurement("lost, two levels", percent(two), "%", [LOST_PERCENT], **of, note=note)
-    yield Measurement("lost, one level", percent(file_s), "%", [LOST_PERCENT], **{**of, "target": None})
-    yield Measurement("to the file", file_s, "s", [every_s], **{**of, "limit": "next checkpoint"})
+    limit = f"{LOST_PERCENT:g} %"
+    for name, values, target, words in (
+        ("lost, two levels", percent(two), 1.0, note),
+        ("lost, one level", percent(file_s), None, ""),
+    ):
+        yield Measurement(
+            name, values, "%", [LOST_PERCENT], limit, target=target, less_is_better=True, note=words, group=group
+        )
+    yield Measurement(
+        "to the file", file_s, "s", [every_s], "next checkpoint", target=1.0, less_is_better=True, group=group
+    )
