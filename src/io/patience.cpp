@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -34,7 +35,12 @@ bool fine_everywhere(const comm::communicator& ranks, const std::string& failure
     auto request = ranks.start_sum(own, failed);
     const base::timer waited;
     while (!request.test()) {
-        std::this_thread::yield();
+        // A transfer takes milliseconds: a rank that waits longer than that for the others leaves its core to them.
+        if (waited.seconds() < 1e-3) {
+            std::this_thread::yield();
+        } else {
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
         if (!failure.empty() && waited.seconds() > patience_s) end_job(ranks.rank(), failure, patience_s);
     }
     return failed[0] == 0;

@@ -404,7 +404,7 @@ TEST_P(two_level_checkpoint_test, one_that_is_given_up_leaves_the_parts) {
     assembly<double> sums(world());
     {
         auto with_small_pieces = options();
-        with_small_pieces.transfer.buffer_bytes = 64; // many, so that one comes after the call
+        with_small_pieces.transfer.buffer_bytes = 2000; // many, so that one comes after the call
         io::checkpoint checkpoint(world(), path(), with_small_pieces);
         sums.add_to(checkpoint);
         static_cast<void>(checkpoint.resume());
@@ -421,7 +421,7 @@ TEST_P(two_level_checkpoint_test, one_that_is_given_up_leaves_the_parts) {
 TEST_P(two_level_checkpoint_test, one_that_a_rank_has_given_up_is_no_error_on_any) {
     assembly<double> sums(world());
     auto with_small_pieces = options();
-    with_small_pieces.transfer.buffer_bytes = 64;
+    with_small_pieces.transfer.buffer_bytes = 2000;
     io::checkpoint checkpoint(world(), path(), with_small_pieces);
     sums.add_to(checkpoint);
     static_cast<void>(checkpoint.resume());
