@@ -6,6 +6,7 @@
 
 #include "ends.hpp"
 #include "options.hpp"
+#include "ranks_and_clocks.hpp"
 #include "shared_updates.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
@@ -117,7 +118,6 @@ void print_work() {
 
 void set_costs(const options& given) {
     const double fold = given.real("fold"); // of a side: what is two-dimensional is folded by its square
-    comm::set_time_of(comm::work::message, given.real("message_s"));
     comm::set_time_of(comm::work::bin, given.real("bin_s") * fold);
     comm::set_time_of(comm::work::pack, given.real("pack_s") * fold * fold);
     comm::set_time_of(comm::work::merge, given.real("merge_s") * fold * fold);
@@ -139,24 +139,16 @@ void run(int argc, char** argv) {
                          {"receives", 1},
                          {"block", 64},
                          {"bytes_in_flight", 1 << 26}});
-    comm::mailbox::receives = static_cast<std::size_t>(given.integer("receives"));
     const comm::environment mpi;
-    int rank = 0, size = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const int ranks = size / 2;
-    MPI_Comm half = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : 1, rank, &half);
-    if (rank < ranks) {
+    simulated::run_ranks_with_clocks(given, [&](MPI_Comm ranks, int clock_rank) {
         set_costs(given);
         const bool measured = given.integer("measure") != 0;
         if (measured) comm::measure_work();
-        run_rank(half, rank + ranks, given);
+        run_rank(ranks, clock_rank, given);
+        int rank = 0;
+        MPI_Comm_rank(ranks, &rank);
         if (measured && rank == 0) print_work();
-    } else {
-        comm::alarm_clock::keep_time(rank - ranks);
-    }
-    MPI_Comm_free(&half);
+    });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "ends.hpp"
 #include "options.hpp"
+#include "ranks_and_clocks.hpp"
 
 #include <craton/array/block_grid.hpp>
 #include <craton/array/brick_layout.hpp>
@@ -111,21 +112,8 @@ void run(int argc, char** argv) {
                          {"message_s", 0.0},
                          {"receives", 4},
                          {"bytes_in_flight", 1 << 26}});
-    comm::mailbox::receives = static_cast<std::size_t>(given.integer("receives"));
     const comm::environment mpi;
-    int rank = 0, size = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const int ranks = size / 2;
-    MPI_Comm half = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : 1, rank, &half);
-    if (rank < ranks) {
-        comm::set_time_of(comm::work::message, given.real("message_s"));
-        run_rank(half, rank + ranks, given);
-    } else {
-        comm::alarm_clock::keep_time(rank - ranks);
-    }
-    MPI_Comm_free(&half);
+    simulated::run_ranks_with_clocks(given, [&](MPI_Comm ranks, int clock_rank) { run_rank(ranks, clock_rank, given); });
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 #include "checkpoint_assembly.hpp"
+#include "limited_files.hpp"
 #include "shared_folder.hpp"
 
 #include <craton/io/checkpoint.hpp>
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cmath>
 #include <complex>
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <sys/resource.h>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -690,23 +689,6 @@ TEST_P(checkpoint_test, without_previous_ones_there_is_one_file) {
     world().barrier();
 }
 
-// Limits the files of this rank to a few bytes, as a full disk does, for its life.
-class no_room {
-  public:
-    no_room() {
-        EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-        std::signal(SIGXFSZ, SIG_IGN);
-        const rlimit little{10000, before_.rlim_max};
-        EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
-    }
-    no_room(const no_room&) = delete;
-    no_room& operator=(const no_room&) = delete;
-    ~no_room() { setrlimit(RLIMIT_FSIZE, &before_); }
-
-  private:
-    rlimit before_{};
-};
-
 TEST_P(checkpoint_test, a_save_that_fails_can_be_tried_again_and_loses_nothing) {
     assembly<double> sums(world());
     io::checkpoint checkpoint(world(), path());
@@ -716,7 +698,7 @@ TEST_P(checkpoint_test, a_save_that_fails_can_be_tried_again_and_loses_nothing) 
     checkpoint.save();
     do_subsets(sums, checkpoint, 10, 20);
     {
-        const no_room everywhere;
+        const tests::files_of_at_most everywhere(10000);
         expect_user_error([&] { checkpoint.save(); }, {"cannot save checkpoint to '" + path() + "'", "has room"});
     }
     EXPECT_EQ(checkpoint.counted().size(), 10);

@@ -1,6 +1,7 @@
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 #include "checkpoint_assembly.hpp"
+#include "limited_files.hpp"
 #include "shared_folder.hpp"
 
 #include <craton/array/reproducible_matrix.hpp>
@@ -9,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <complex>
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -24,23 +24,6 @@ namespace {
 
 using tests::expect_user_error;
 namespace fs = std::filesystem;
-
-// Files of this rank may have so many bytes, as on a disk that is full, for its life.
-class room_for {
-  public:
-    explicit room_for(rlim_t bytes) {
-        EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-        std::signal(SIGXFSZ, SIG_IGN);
-        const rlimit little{bytes, before_.rlim_max};
-        EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
-    }
-    room_for(const room_for&) = delete;
-    room_for& operator=(const room_for&) = delete;
-    ~room_for() { setrlimit(RLIMIT_FSIZE, &before_); }
-
-  private:
-    rlimit before_{};
-};
 
 class two_level_checkpoint_test : public tests::every_delivery {
   protected:
@@ -447,7 +430,7 @@ TEST_P(two_level_checkpoint_test, a_disk_that_fails_under_one_rank_in_a_transfer
     checkpoint.add("matrix", matrix);
     static_cast<void>(checkpoint.resume());
     {
-        const room_for part_only(world().rank() == world().size() - 1 ? 700000 : RLIM_INFINITY);
+        const tests::files_of_at_most part_only(world().rank() == world().size() - 1 ? 700000 : RLIM_INFINITY);
         checkpoint.save();
         expect_user_error([&] { checkpoint.drain(); }, {"cannot save checkpoint to '" + path() + "'"});
     }
@@ -494,7 +477,7 @@ TEST_P(two_level_checkpoint_test, a_node_without_room_keeps_the_parts_before) {
     checkpoint.drain();
     do_subsets(sums, checkpoint, 10, 20);
     {
-        const room_for nothing(500);
+        const tests::files_of_at_most nothing(500);
         expect_user_error([&] { checkpoint.save(); },
                           {"cannot save checkpoint '" + path() + "': rank 0 on ", node(0), "allowed: a folder of the node"});
     }
