@@ -2,6 +2,7 @@
 
 #include "checked_content.hpp"
 #include "element_type.hpp"
+#include "opaque_elements.hpp"
 #include "patience.hpp"
 #include "whole_rows.hpp"
 
@@ -91,22 +92,6 @@ void for_each_piece(const stored_array& data, int rank, std::size_t buffer_bytes
             select(file_space, rows, cols);
             if (!transfer(memory_space.get(), rows, cols)) return;
         }
-    }
-}
-
-// Elements are moved as bytes of a size known when compiling, whatever they mean.
-template <std::size_t Bytes> struct opaque {
-    std::array<std::byte, Bytes> bytes;
-};
-
-template <class Call> auto with_element_size(element kind, Call call) {
-    switch (element_bytes(kind)) {
-    case 4:
-        return call(opaque<4>{});
-    case 16:
-        return call(opaque<16>{});
-    default:
-        return call(opaque<8>{});
     }
 }
 

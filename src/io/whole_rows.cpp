@@ -1,21 +1,15 @@
 #include "whole_rows.hpp"
 
-#include "element_type.hpp"
+#include "opaque_elements.hpp"
 
 #include <craton/base/assert.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace craton::io {
 
 namespace {
-
-// Elements are moved as bytes of a size known when compiling, whatever they mean.
-template <std::size_t Bytes> struct opaque {
-    std::array<std::byte, Bytes> bytes;
-};
 
 constexpr std::int64_t float_bytes = sizeof(float); // what the exchange counts; every element is some of them
 
@@ -44,9 +38,7 @@ void whole_rows::move(direction where, range rows, std::byte* whole) {
     parts_.resize(std::max(parts_.size(), static_cast<std::size_t>(rows.count * own_cols_ * bytes_)));
     shares_.resize(std::max(shares_.size(), static_cast<std::size_t>(own.count * width_ * bytes_)));
     const auto transpose_rows = [&] {
-        if (bytes_ == 4) return transpose<opaque<4>>(where, rows);
-        if (bytes_ == 8) return transpose<opaque<8>>(where, rows);
-        transpose<opaque<16>>(where, rows);
+        with_element_size(data_->element, [&](auto element) { transpose<decltype(element)>(where, rows); });
     };
     if (where == direction::together) {
         transpose_rows();
