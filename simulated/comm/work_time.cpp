@@ -10,7 +10,7 @@ namespace craton::comm {
 
 namespace {
 
-constexpr double worth_an_event_s = 1e-4; // ten times what the simulator tells apart (tools/simulate)
+double worth_an_event_s = 1e-4; // ten times what the simulator tells apart (tools/simulate)
 std::array<double, kinds_of_work> seconds_per_unit{};
 std::array<measured_work, kinds_of_work> measured{};
 bool measuring = false;
@@ -22,6 +22,8 @@ struct owed_time {
 } // namespace
 
 void set_time_of(work what, double seconds) { seconds_per_unit[static_cast<std::size_t>(what)] = seconds; }
+
+void save_up(double seconds) { worth_an_event_s = seconds; }
 
 void compute(double seconds) {
     if (seconds > 0.0) simgrid::s4u::this_actor::sleep_for(seconds);

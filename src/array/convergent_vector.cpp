@@ -66,18 +66,24 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
                                          layout_.extent - 1));
         }
     }
-    const base::scratch_lease<std::vector<owned_indices>> lease_of_bins;
+    const base::scratch_lease<dealt_indices> lease_of_dealt;
     const base::scratch_lease<std::vector<T>> lease_of_part;
-    auto& bins = *lease_of_bins;
+    const base::scratch_lease<std::vector<std::int32_t>> lease_of_places;
+    auto& dealt = *lease_of_dealt;
     auto& part = *lease_of_part;
-    bin_by_owner(indices, {}, layout_, bins);
+    auto& places = *lease_of_places;
+    deal_by_owner(indices, layout_, dealt);
     for (int target = 0; target < world_->size(); ++target) {
-        const auto& bin = bins[static_cast<std::size_t>(target)];
-        if (bin.size() == 0) continue;
+        const auto positions = dealt.of(target);
+        if (positions.empty()) continue;
         part.clear();
-        for (const auto position : bin.position) part.push_back(values[static_cast<std::size_t>(position)]);
+        places.clear();
+        for (const auto position : positions) {
+            part.push_back(values[static_cast<std::size_t>(position)]);
+            places.push_back(static_cast<std::int32_t>(layout_.local(indices[static_cast<std::size_t>(position)])));
+        }
         if (world_->shares_memory_with(target)) {
-            add(target, bin.local, part);
+            add(target, places, part);
             continue;
         }
         using runtime::payload_writer;
@@ -88,7 +94,7 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
                                                payload_writer::padded<T>(count));
             payload_writer out(message.payload());
             out.value(static_cast<std::int64_t>(count));
-            out.array(std::span<const std::int32_t>(bin.local).subspan(first, count));
+            out.array(std::span<const std::int32_t>(places).subspan(first, count));
             out.array(std::span<const T>(part).subspan(first, count));
             world_->send(std::move(message));
         }

@@ -47,6 +47,18 @@ void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::in
     }
 }
 
+void deal_by_owner(std::span<const std::int64_t> indices, const cyclic_dimension& dimension, dealt_indices& dealt) {
+    // Twice over the list: to count, and to deal out. begin[p + 1] is where the next of owner p goes, until it is where they end.
+    dealt.begin.assign(static_cast<std::size_t>(dimension.processes) + 2, 0);
+    for (const auto index : indices) ++dealt.begin[static_cast<std::size_t>(dimension.owner(index)) + 2];
+    std::partial_sum(dealt.begin.begin(), dealt.begin.end(), dealt.begin.begin());
+    dealt.position.resize(indices.size());
+    for (std::size_t a = 0; a < indices.size(); ++a) {
+        const auto next = static_cast<std::size_t>(dealt.begin[static_cast<std::size_t>(dimension.owner(indices[a])) + 1]++);
+        dealt.position[next] = static_cast<std::int32_t>(a);
+    }
+}
+
 bool find_lines(std::span<const std::int32_t> local, std::span<const std::int32_t> position, std::int32_t elements,
                 std::vector<place_line>& lines) {
     lines.clear();

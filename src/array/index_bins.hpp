@@ -36,6 +36,21 @@ void ascending_order(std::span<const std::int64_t> indices, std::vector<std::int
 void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::int32_t> order, const cyclic_dimension& dimension,
                   std::vector<owned_indices>& bins);
 
+/// An index list dealt out to many owners: 4 bytes an owner and 4 an index.
+struct dealt_indices {
+    std::vector<std::int32_t> begin;    ///< of each owner's positions, and one more
+    std::vector<std::int32_t> position; ///< where each stands in the caller's list: those of the first owner, the second, ...
+
+    [[nodiscard]] std::span<const std::int32_t> of(int owner) const {
+        const auto at = static_cast<std::size_t>(owner);
+        return std::span(position).subspan(static_cast<std::size_t>(begin[at]),
+                                           static_cast<std::size_t>(begin[at + 1] - begin[at]));
+    }
+};
+
+/// As bin_by_owner, where owners may be as many as indices: positions alone.
+void deal_by_owner(std::span<const std::int64_t> indices, const cyclic_dimension& dimension, dealt_indices& dealt);
+
 /// Cuts an ascending list of distinct places into lines of `elements` (at most 16). `position`: where each place stands in the
 /// caller's list, or empty for a list that stands alone. Returns whether within every line positions count up by one.
 bool find_lines(std::span<const std::int32_t> local, std::span<const std::int32_t> position, std::int32_t elements,

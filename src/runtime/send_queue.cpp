@@ -16,15 +16,16 @@ constexpr std::size_t looked_at_together = 128;
 constexpr int under_way_at_once = 2;
 // What is flushed does not wait for those, but a target that does not receive must not have one for each record.
 constexpr int flushed_at_once = 100;
+// Outboxes of each lock that are kept though they are idle: a few targets that are sent to in turn do not need theirs made anew.
+constexpr std::size_t kept_though_idle = 8;
 
 } // namespace
 
 send_queue::send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, inbox& neighbours,
                        std::size_t most_bytes)
-    : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell), neighbours_(&neighbours), most_bytes_(most_bytes),
-      outboxes_(static_cast<std::size_t>(ranks.size())) {}
+    : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell), neighbours_(&neighbours), most_bytes_(most_bytes) {}
 
-bool send_queue::reserve(std::size_t bytes, bool forced) {
+bool send_queue::reserve_counted(std::size_t bytes, bool forced) {
     std::size_t now = bytes_in_flight_.load(std::memory_order_relaxed);
     do {
         if (!forced && now != 0 && now + bytes > limit()) return false;
@@ -35,66 +36,101 @@ bool send_queue::reserve(std::size_t bytes, bool forced) {
     return true;
 }
 
-void send_queue::hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint) {
+void send_queue::hand_over(int target, byte_buffer buffer, std::size_t bytes, std::size_t counted, bool joint) {
     transfers_.fetch_add(1, std::memory_order_relaxed);
     if (neighbours_->reaches(target)) neighbours_->announce(target);
     auto request = ranks_->start_send(buffer.first(bytes), target, tag_);
     bell_->ring(target);
     const std::lock_guard lock(started_mutex_);
-    started_.push_back({std::move(request), {std::move(buffer), bytes, joint, target}});
+    started_.push_back({std::move(request), {std::move(buffer), counted, joint, target}});
     any_started_.store(true, std::memory_order_release);
 }
 
-void send_queue::start(int target, byte_buffer buffer, std::size_t bytes) { hand_over(target, std::move(buffer), bytes, false); }
+void send_queue::start(int target, byte_buffer buffer, std::size_t bytes) {
+    hand_over(target, std::move(buffer), bytes, counted(bytes), false);
+}
 
 void send_queue::append(int target, std::span<const std::byte> record) {
-    auto& box = outboxes_[static_cast<std::size_t>(target)];
-    const std::lock_guard lock(lock_of(target));
+    auto& boxes = outboxes_with(target);
+    const std::lock_guard lock(boxes.mutex);
+    auto& box = boxes.of_target[target];
     if (box.used + record.size() > aggregate_bytes) start_locked(target, box);
-    if (box.used + record.size() > box.buffer.capacity()) make_room(box, record.size());
-    if (box.listed == 0) {
-        box.listed = 1;
+    if (box.used + record.size() > box.buffer.capacity()) {
+        make_room(target, box, record.size());
+    } else {
+        release(record.size()); // its place has been counted
+    }
+    if (!box.listed) {
+        box.listed = true;
         const std::lock_guard waiting_lock(waiting_mutex_);
         waiting_.push_back(target);
         waiting_count_.fetch_add(1, std::memory_order_release);
         bell_->ring(ranks_->rank()); // a progress thread, to send it off
     }
     std::memcpy(box.buffer.data() + box.used, record.data(), record.size());
-    box.used = (box.used + static_cast<std::uint32_t>(record.size())) & 0x7FFFFFFFU; // which it fits in, and the compiler sees it
+    box.used += static_cast<std::uint32_t>(record.size());
 }
 
-// A whole aggregate's room, of which the pool has plenty, while all that wait take less than half the bound. Of the many targets
-// that a rank may send a little to, each beyond that takes what it needs, or twice as much as it had.
-void send_queue::make_room(outbox& box, std::size_t record_bytes) {
-    const std::size_t needed = box.used + record_bytes;
+// What the record was counted for pays for its room, so that an outbox never takes more than what is in flight may.
+void send_queue::make_room(int target, outbox& box, std::size_t record_bytes) {
+    if (box.used > 0 && !grow(box, record_bytes)) start_locked(target, box);
+    if (box.used > 0) return;
+    // A whole aggregate's room, of which the pool has plenty, while all that wait take less than half the bound. Of the many
+    // targets that a rank may send a little to, each beyond that takes what it needs.
+    std::size_t capacity = buffer_pool::capacity_for(record_bytes);
     const bool plenty = waiting_capacity_.load(std::memory_order_relaxed) + aggregate_bytes <= limit() / 2;
-    const std::size_t wanted = plenty ? aggregate_bytes : std::min(std::max(needed, 2 * std::size_t{box.used}), aggregate_bytes);
-    byte_buffer larger = pool_->take(wanted);
-    waiting_capacity_.fetch_add(larger.capacity() - box.buffer.capacity(), std::memory_order_relaxed);
-    if (box.used > 0) std::memcpy(larger.data(), box.buffer.data(), box.used);
-    std::swap(box.buffer, larger);
-    if (larger.capacity() > 0) pool_->give_back(std::move(larger));
+    if (plenty && reserve_counted(buffer_pool::capacity_for(aggregate_bytes) - capacity, false)) capacity = aggregate_bytes;
+    exchange_buffer(box, capacity);
+}
+
+// Twice as much room, or as the record needs; false where the bound has no room for it.
+bool send_queue::grow(outbox& box, std::size_t record_bytes) {
+    const std::size_t wanted = std::min(std::max(box.used + record_bytes, 2 * std::size_t{box.used}), aggregate_bytes);
+    const std::size_t more = buffer_pool::capacity_for(wanted) - box.buffer.capacity();
+    const std::size_t paid = counted(record_bytes);
+    if (more > paid && !reserve_counted(more - paid, false)) return false;
+    if (more < paid) release_counted(paid - more);
+    exchange_buffer(box, wanted);
+    return true;
+}
+
+void send_queue::exchange_buffer(outbox& box, std::size_t capacity) {
+    byte_buffer other = pool_->take(capacity);
+    waiting_capacity_.fetch_add(other.capacity() - box.buffer.capacity(), std::memory_order_relaxed);
+    if (box.used > 0) std::memcpy(other.data(), box.buffer.data(), box.used);
+    std::swap(box.buffer, other);
+    if (other.capacity() > 0) pool_->give_back(std::move(other));
 }
 
 void send_queue::start_locked(int target, outbox& box) {
     if (box.used == 0) return;
+    std::size_t counts = box.counted();
     byte_buffer buffer = std::exchange(box.buffer, {});
     waiting_capacity_.fetch_sub(buffer.capacity(), std::memory_order_relaxed);
-    const std::size_t bytes = box.used;
-    box.used = 0;
+    const std::size_t bytes = std::exchange(box.used, 0U);
     if (neighbours_->reaches(target) && neighbours_->put(target, buffer.first(bytes))) {
         pool_->give_back(std::move(buffer));
-        release(bytes);
+        release_counted(counts);
         bell_->ring(target);
         return;
     }
-    if (2 * bytes <= buffer.capacity()) { // it counts by what is in it, and must not hold much more until the target receives it
+    if (2 * bytes <= buffer.capacity()) { // the target may take its time: what is not needed meanwhile goes back
         byte_buffer fitting = pool_->take(bytes);
         std::memcpy(fitting.data(), buffer.data(), bytes);
+        release_counted(buffer.capacity() - fitting.capacity());
+        counts -= buffer.capacity() - fitting.capacity();
         pool_->give_back(std::exchange(buffer, std::move(fitting)));
     }
-    box.under_way.fetch_add(1, std::memory_order_relaxed);
-    hand_over(target, std::move(buffer), bytes, true);
+    ++box.under_way;
+    hand_over(target, std::move(buffer), bytes, counts, true);
+}
+
+void send_queue::forget_if_idle(outboxes& boxes, int target) {
+    if (boxes.of_target.size() <= kept_though_idle) return;
+    const auto found = boxes.of_target.find(target);
+    if (found == boxes.of_target.end()) return;
+    const auto& box = found->second;
+    if (box.used == 0 && !box.listed && box.under_way == 0) boxes.of_target.erase(found);
 }
 
 template <class Ready> void send_queue::flush_where(Ready ready) {
@@ -106,14 +142,16 @@ template <class Ready> void send_queue::flush_where(Ready ready) {
     }
     std::vector<int> held;
     for (const int target : targets) {
-        auto& box = outboxes_[static_cast<std::size_t>(target)];
-        const std::lock_guard lock(lock_of(target));
+        auto& boxes = outboxes_with(target);
+        const std::lock_guard lock(boxes.mutex);
+        auto& box = boxes.of_target.at(target); // one that is listed stays
         if (box.used > 0 && !ready(box)) {
             held.push_back(target);
             continue;
         }
         start_locked(target, box);
-        box.listed = 0;
+        box.listed = false;
+        forget_if_idle(boxes, target);
         waiting_count_.fetch_sub(1, std::memory_order_release);
     }
     if (held.empty()) return;
@@ -122,17 +160,20 @@ template <class Ready> void send_queue::flush_where(Ready ready) {
 }
 
 void send_queue::flush_idle() {
-    flush_where([](const outbox& box) { return box.under_way.load(std::memory_order_relaxed) < under_way_at_once; });
+    flush_where([](const outbox& box) { return box.under_way < under_way_at_once; });
 }
 
 void send_queue::flush() {
-    flush_where([](const outbox& box) { return box.under_way.load(std::memory_order_relaxed) < flushed_at_once; });
+    flush_where([](const outbox& box) { return box.under_way < flushed_at_once; });
 }
 
 bool send_queue::flush(int target) {
-    auto& box = outboxes_[static_cast<std::size_t>(target)];
-    const std::lock_guard lock(lock_of(target));
-    if (box.used > 0 && box.under_way.load(std::memory_order_relaxed) >= flushed_at_once) return false;
+    auto& boxes = outboxes_with(target);
+    const std::lock_guard lock(boxes.mutex);
+    const auto found = boxes.of_target.find(target);
+    if (found == boxes.of_target.end()) return true;
+    auto& box = found->second;
+    if (box.used > 0 && box.under_way >= flushed_at_once) return false;
     start_locked(target, box);
     return true;
 }
@@ -156,8 +197,13 @@ int send_queue::complete() {
     for (auto place = places.rbegin(); place != places.rend(); ++place) {
         const auto at = static_cast<std::size_t>(*place);
         auto& gone = departures_[at];
-        release(gone.bytes);
-        if (gone.joint) outboxes_[static_cast<std::size_t>(gone.target)].under_way.fetch_sub(1, std::memory_order_relaxed);
+        release_counted(gone.counted);
+        if (gone.joint) {
+            auto& boxes = outboxes_with(gone.target);
+            const std::lock_guard lock(boxes.mutex);
+            --boxes.of_target.at(gone.target).under_way; // one with something under way stays
+            forget_if_idle(boxes, gone.target);
+        }
         // MPI may have held it back beyond the ring at its start: the target woke, found nothing and went to sleep again.
         bell_->ring(gone.target);
         pool_->give_back(std::move(gone.buffer));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace craton::runtime {
@@ -28,13 +29,15 @@ class send_queue {
     static constexpr std::size_t small_record_bytes = std::size_t{8} << 10;
     static constexpr std::size_t aggregate_bytes = std::size_t{64} << 10;
 
-    /// Counts bytes as in flight if there is room for them (alone, anything has room), or always when `forced`.
-    [[nodiscard]] bool reserve(std::size_t bytes, bool forced);
-    void release(std::size_t bytes) noexcept { bytes_in_flight_.fetch_sub(bytes, std::memory_order_acq_rel); }
+    /// What a message of so many bytes counts for: its buffer, and what the queue keeps to know of it.
+    [[nodiscard]] static std::size_t counted(std::size_t bytes) { return buffer_pool::capacity_for(bytes) + entry_bytes; }
+    /// Counts a message of so many bytes as in flight if there is room for it (alone, anything has room), or always when `forced`.
+    [[nodiscard]] bool reserve(std::size_t bytes, bool forced) { return reserve_counted(counted(bytes), forced); }
+    void release(std::size_t bytes) noexcept { release_counted(counted(bytes)); }
 
-    /// Starts a message of its own; its bytes are released when the target has begun to receive it.
+    /// Starts a message of its own, which was reserved; it is released when the target has begun to receive it.
     void start(int target, byte_buffer buffer, std::size_t bytes);
-    /// Adds a small record to what the target is to get next; starts that when it is full.
+    /// Adds a small record, which was reserved, to what the target is to get next; starts that when it is full.
     void append(int target, std::span<const std::byte> record);
     /// True when something waits for company.
     [[nodiscard]] bool any_waits() const noexcept { return waiting_count_.load(std::memory_order_relaxed) > 0; }
@@ -60,17 +63,25 @@ class send_queue {
     [[nodiscard]] std::int64_t transfers() const noexcept { return transfers_.load(std::memory_order_relaxed); }
 
   private:
-    // There is one per rank, so it is small; all but under_way is guarded by lock_of(target).
+    // Of a transfer, above its buffer: an outbox in its table, a departure and its request, each with room to grow.
+    static constexpr std::size_t entry_bytes = 256;
+
+    // What waits for company on its way to one target.
     struct outbox {
         byte_buffer buffer;
-        std::uint32_t used : 31 = 0;
-        std::uint32_t listed : 1 = 0; // in waiting_
-        std::atomic<std::int32_t> under_way{0};
+        std::uint32_t used = 0;
+        std::int32_t under_way = 0; // aggregates by MPI that the target has not begun to receive
+        bool listed = false;        // in waiting_
+        [[nodiscard]] std::size_t counted() const noexcept { return buffer.capacity() == 0 ? 0 : buffer.capacity() + entry_bytes; }
     };
-    static_assert(sizeof(outbox) == 24);
+    // Only targets that something waits for or is under way to, and a few more, have an outbox: a rank may have 100,000 of them.
+    struct outboxes {
+        std::mutex mutex;
+        std::unordered_map<int, outbox> of_target;
+    };
     struct departure {
         byte_buffer buffer;
-        std::size_t bytes = 0;
+        std::size_t counted = 0;
         bool joint = false; // an aggregate
         int target = -1;
     };
@@ -79,10 +90,17 @@ class send_queue {
         departure what;
     };
 
+    [[nodiscard]] bool reserve_counted(std::size_t bytes, bool forced);
+    void release_counted(std::size_t bytes) noexcept { bytes_in_flight_.fetch_sub(bytes, std::memory_order_acq_rel); }
     void start_locked(int target, outbox& box);
-    void make_room(outbox& box, std::size_t record_bytes);
-    [[nodiscard]] std::mutex& lock_of(int target) noexcept { return locks_[static_cast<std::size_t>(target) % locks_.size()]; }
-    void hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint);
+    void make_room(int target, outbox& box, std::size_t record_bytes);
+    [[nodiscard]] bool grow(outbox& box, std::size_t record_bytes);
+    void exchange_buffer(outbox& box, std::size_t capacity);
+    [[nodiscard]] outboxes& outboxes_with(int target) noexcept {
+        return outboxes_[static_cast<std::size_t>(target) % outboxes_.size()];
+    }
+    static void forget_if_idle(outboxes& boxes, int target);
+    void hand_over(int target, byte_buffer buffer, std::size_t bytes, std::size_t counted, bool joint);
     template <class Ready> void flush_where(Ready ready);
 
     const comm::communicator* ranks_;
@@ -96,8 +114,7 @@ class send_queue {
     std::atomic<std::size_t> peak_{0};
     std::atomic<std::int64_t> transfers_{0};
 
-    std::vector<outbox> outboxes_; // one per rank
-    std::array<std::mutex, 64> locks_;
+    std::array<outboxes, 64> outboxes_;            // by target, in turn
     std::atomic<std::size_t> waiting_capacity_{0}; // of the outboxes' buffers
     std::mutex waiting_mutex_;
     std::vector<int> waiting_; // ranks whose outbox may hold something

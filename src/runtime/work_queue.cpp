@@ -58,20 +58,22 @@ std::vector<double> checked_sums(world& ranks, std::int64_t count, std::span<con
         throw user_error(fmt::format("work_queue: {} tasks; allowed: 0 to 2^32 - 1", count));
     }
     comm::agree(all, bad_cost(cost));
+    if (cost.empty()) return {};
     std::vector<double> sums(static_cast<std::size_t>(count) + 1, 0.0);
-    for (std::size_t i = 0; i + 1 < sums.size(); ++i) sums[i + 1] = sums[i] + (cost.empty() ? 1.0 : cost[i]);
+    for (std::size_t i = 0; i + 1 < sums.size(); ++i) sums[i + 1] = sums[i] + cost[i];
     return sums;
 }
 
 } // namespace
 
 work_queue::work_queue(world& ranks, std::span<const double> predicted_cost)
-    : work_queue(ranks, summed_costs{checked_sums(ranks, static_cast<std::int64_t>(predicted_cost.size()), predicted_cost)}) {}
+    : work_queue(ranks, {static_cast<std::int64_t>(predicted_cost.size()),
+                         checked_sums(ranks, static_cast<std::int64_t>(predicted_cost.size()), predicted_cost)}) {}
 
-work_queue::work_queue(world& ranks, std::int64_t count) : work_queue(ranks, summed_costs{checked_sums(ranks, count, {})}) {}
+work_queue::work_queue(world& ranks, std::int64_t count) : work_queue(ranks, {count, checked_sums(ranks, count, {})}) {}
 
-work_queue::work_queue(world& ranks, summed_costs costs)
-    : world_(&ranks), cost_before_(std::move(costs.before)), memory_(ranks, sizeof(word)),
+work_queue::work_queue(world& ranks, counted_costs costs)
+    : world_(&ranks), count_(costs.count), cost_before_(std::move(costs.before)), memory_(ranks, sizeof(word)),
       handler_(ranks.register_handler([this](const incoming_message& message) {
           const std::uint64_t range = take_half(left_at(world_->rank()));
           world_->reply(message, std::as_bytes(std::span(&range, 1)));
@@ -87,22 +89,28 @@ work_queue::~work_queue() { world_->unregister_handler(handler_); }
 // costs that each rank has computed may differ in the last bit, and where the ranks disagree tasks would be done twice or never.
 void work_queue::partition() {
     const auto ranks = static_cast<std::size_t>(world_->size());
-    const double total = cost_before_.back();
-    const auto count = static_cast<std::int64_t>(cost_before_.size()) - 1;
-    first_.assign(ranks + 1, count);
+    const auto rank = static_cast<std::size_t>(world_->rank());
+    const double total = cost_before(count_);
+    const auto by_number = [&](std::size_t r) { return count_ * static_cast<std::int64_t>(r) / static_cast<std::int64_t>(ranks); };
+    if (cost_before_.empty()) {
+        own_ = {by_number(rank), by_number(rank + 1)};
+        return;
+    }
+    std::vector<std::int64_t> first(ranks + 1, count_);
     for (std::size_t r = 0; r < ranks; ++r) {
         if (!(total > 0.0)) {
-            first_[r] = count * static_cast<std::int64_t>(r) / static_cast<std::int64_t>(ranks);
+            first[r] = by_number(r);
             continue;
         }
         const double wanted = total * static_cast<double>(r) / static_cast<double>(ranks);
         // The nearer of the two places between tasks that surround it.
         auto place = std::lower_bound(cost_before_.begin(), cost_before_.end(), wanted);
         if (place != cost_before_.begin() && wanted - *std::prev(place) < *place - wanted) --place;
-        first_[r] = place - cost_before_.begin();
+        first[r] = place - cost_before_.begin();
     }
-    first_[0] = 0;
-    world_->communicator().broadcast_in_place(first_);
+    first[0] = 0;
+    world_->communicator().broadcast_in_place(first);
+    own_ = {first[rank], first[rank + 1]};
 }
 
 void work_queue::reset() {
@@ -114,17 +122,17 @@ void work_queue::reset() {
     world_->barrier();
 }
 
-std::pair<std::int64_t, std::int64_t> work_queue::own() const {
-    const auto rank = static_cast<std::size_t>(world_->rank());
-    return {first_[rank], first_[rank + 1]};
-}
-
 work_queue::word& work_queue::left_at(int rank) const { return *global_ptr<word>{&memory_, rank, 0}.local(); }
+
+double work_queue::cost_before(std::int64_t task) const {
+    return cost_before_.empty() ? static_cast<double>(task) : cost_before_[static_cast<std::size_t>(task)];
+}
 
 double work_queue::cost_of(std::uint64_t range) const {
     // A range may be empty anywhere; what costs nothing still counts a little, or it would never be stolen.
-    const double cost = cost_before_[last_of(range)] - cost_before_[first_of(range)];
-    return cost + static_cast<double>(count_of(range)) * 1e-12 * (1.0 + cost_before_.back());
+    const double cost =
+        cost_before(static_cast<std::int64_t>(last_of(range))) - cost_before(static_cast<std::int64_t>(first_of(range)));
+    return cost + static_cast<double>(count_of(range)) * 1e-12 * (1.0 + cost_before(count_));
 }
 
 std::optional<std::int64_t> work_queue::take_own() {

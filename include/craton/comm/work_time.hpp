@@ -4,12 +4,14 @@
 
 namespace craton::comm {
 
-/// What the processor does for communication, by the unit that its time grows with.
+/// What the processor does, by the unit that its time grows with: most of it for communication.
 enum class work {
     message, ///< looking at one message and running its handler, without what the handler does; messages
     bin,     ///< finding the owners of an update's rows and columns; indices
     pack,    ///< collecting scattered elements for a message; bytes
     merge,   ///< adding received or own elements where they belong; bytes
+    sweep,   ///< one kernel over cells of boxes, of which every rank has some; cells
+    few,     ///< the same where some ranks alone have boxes; cells
 };
 
 /// Work from its construction to done(). On a machine it is nothing: the work itself takes its time. In a simulated build done()

@@ -41,18 +41,20 @@ class work_queue {
     void reset();
 
     /// Tasks of all ranks.
-    [[nodiscard]] std::int64_t count() const { return first_.back(); }
+    [[nodiscard]] std::int64_t count() const { return count_; }
     /// Tasks [first, second) that are this rank's before anything is stolen.
-    [[nodiscard]] std::pair<std::int64_t, std::int64_t> own() const;
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> own() const { return own_; }
     /// How many of the tasks that this rank was given it had stolen.
     [[nodiscard]] std::int64_t stolen() const noexcept { return stolen_.load(std::memory_order_relaxed); }
 
   private:
     using word = std::atomic<std::uint64_t>; // tasks [high half, low half) of a rank, not yet handed out
-    struct summed_costs {
-        std::vector<double> before;
+    struct counted_costs {
+        std::int64_t count;
+        std::vector<double> before; // each task, and all; empty where all cost the same
     };
-    work_queue(world& ranks, summed_costs costs);
+    work_queue(world& ranks, counted_costs costs);
+    [[nodiscard]] double cost_before(std::int64_t task) const;
     [[nodiscard]] word& left_at(int rank) const;
     [[nodiscard]] std::optional<std::int64_t> take_own();
     [[nodiscard]] std::optional<std::int64_t> steal();
@@ -63,8 +65,9 @@ class work_queue {
     void partition();
 
     world* world_;
-    std::vector<double> cost_before_; // sum of predicted costs of tasks before each, and of all
-    std::vector<std::int64_t> first_; // of each rank, and count
+    std::int64_t count_;
+    std::vector<double> cost_before_; // sum of predicted costs of tasks before each, and of all; empty where all cost the same
+    std::pair<std::int64_t, std::int64_t> own_{0, 0};
     segment memory_;
     handler_id handler_;
     std::mutex thief_; // one thread of a rank steals, for all

@@ -53,11 +53,10 @@ struct world_statistics {
 /// what the handler of one world sends in another leaves at that world's next poll().
 ///
 /// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a
-/// single message larger than that and for what handlers send. Besides:
+/// single message larger than that and for what handlers send. Whole buffers count, which are up to a quarter larger than what is
+/// in them, and 256 bytes for each transfer. Besides:
 /// - a ring of 1 MiB for messages from ranks of the node;
-/// - buffers are up to a quarter larger than the message in them;
-/// - small messages that wait for company: their buffers take at most twice what is in them and half the bound;
-/// - 28 bytes per rank of the world;
+/// - 4 bytes per rank of the world;
 /// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1
 /// MiB or so from
 ///   craton's arrays, whatever a caller of prepare() makes it otherwise);

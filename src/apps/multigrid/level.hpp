@@ -11,6 +11,7 @@
 #include <craton/array/block_grid.hpp>
 #include <craton/array/box_layout.hpp>
 #include <craton/base/thread_team.hpp>
+#include <craton/comm/work_time.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -86,12 +87,14 @@ class level {
     [[nodiscard]] const outer_sides& outer(std::int64_t box) const { return outer_[static_cast<std::size_t>(layout_.slot(box))]; }
     /// what(box) for this rank's boxes, each by one thread of the team.
     template <class What> void for_boxes(const What& what) const {
+        const comm::work_time work(layout_.blocks() < grid_.ranks().size() ? comm::work::few : comm::work::sweep);
         const auto boxes = own_boxes();
         if (team_ == nullptr || boxes.size() < 2) {
             for (const auto box : boxes) what(box);
         } else {
             team_->for_each(std::ssize(boxes), [&](std::int64_t n) { what(boxes[static_cast<std::size_t>(n)]); });
         }
+        work.done(boxes.size() * static_cast<std::size_t>(shape_.side * shape_.side * shape_.side));
     }
 
     /// The room of alpha, where it varies; else -1.

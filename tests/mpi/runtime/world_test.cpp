@@ -352,13 +352,29 @@ TEST_P(world_test, bytes_in_flight_stay_within_a_bound_that_can_be_changed) {
 
 TEST_P(world_test, try_prepare_gives_nothing_when_there_is_no_room) {
     const auto id = world().register_handler([](const incoming_message&) {});
-    auto first = world().prepare(0, id, std::size_t{900} << 10);
-    EXPECT_FALSE(world().try_prepare(0, id, std::size_t{200} << 10).has_value());
+    auto first = world().prepare(0, id, std::size_t{700} << 10);
+    EXPECT_FALSE(world().try_prepare(0, id, std::size_t{300} << 10).has_value());
     auto second = world().try_prepare(0, id, 1000);
     ASSERT_TRUE(second.has_value());
     world().send(std::move(first));
     world().send(std::move(*second));
     world().quiesce();
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, a_message_counts_with_its_whole_buffer_and_all_of_it_is_given_back) {
+    const auto id = world().register_handler([](const incoming_message&) {});
+    world().barrier();
+    for (const std::size_t size : {std::size_t{40}, std::size_t{5000}, std::size_t{129} << 10}) {
+        const std::size_t before = world().bytes_in_flight();
+        auto message = world().prepare((world().rank() + 1) % world().size(), id, size);
+        const std::size_t counted = world().bytes_in_flight() - before;
+        EXPECT_GE(counted, std::max(size, std::size_t{128}) + 256) << size; // the smallest buffer, and what knows of it
+        EXPECT_LE(counted, 2 * size + 512) << size;
+        world().send(std::move(message));
+    }
+    world().quiesce();
+    EXPECT_EQ(world().bytes_in_flight(), 0U);
     world().unregister_handler(id);
 }
 

@@ -6,10 +6,11 @@
 
 namespace craton::comm {
 
-enum class work { message, bin, pack, merge };
-inline constexpr int kinds_of_work = 4;
+enum class work { message, bin, pack, merge, sweep, few };
+inline constexpr int kinds_of_work = 6;
 
-/// done() makes the clock of the calling rank advance by the time that this takes. Less than 0.1 ms is saved up.
+/// done() makes the clock of the calling rank advance by the time that this takes. Less than 0.1 ms is saved up, or what
+/// save_up() said.
 class work_time {
   public:
     explicit work_time(work what);
@@ -22,6 +23,8 @@ class work_time {
 
 /// Seconds per unit, of all ranks; 0 until it is set.
 void set_time_of(work what, double seconds_per_unit);
+/// Shorter work than this is saved up: each advance of a clock is an event of the simulator's.
+void save_up(double seconds);
 
 /// From now on work is measured by the machine's clock and takes no simulated time.
 void measure_work();

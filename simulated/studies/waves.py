@@ -1,0 +1,63 @@
+"""Halos of a wave run beside its computing (Cui et al. 2013)."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from studies.machine import MESSAGE_S, RECEIVES, run_program
+
+GRIDS = {64: (8, 4, 2), 512: (16, 8, 4), 4096: (32, 16, 8)}
+RANKS, STEPS = (64, 512), 3
+FEWEST = 64
+# Strong scaling of section VI: seconds of a step of 45 billion points on nodes of Blue Waters, without and with ranks placed by the
+# shape of the network.
+PAPER_POINTS = (8960, 4480, 1120)
+PAPER_S = {64: (4.006, 3.991), 512: (0.572, 0.554), 4096: (0.119, 0.077)}
+NODE_POINTS_PER_S = math.prod(PAPER_POINTS) / (PAPER_S[FEWEST][0] * FEWEST)
+DEVICE = 3.7  # a node with a device is so many times as fast (section V)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A grid on nodes of some speed; `fold`: points of a side are so many times fewer in the simulator."""
+
+    points: tuple[int, int, int]
+    speed: float  # of nodes, beside those of section VI
+    fold: int
+
+
+LARGE, LARGE_ON_DEVICES = Case(PAPER_POINTS, 1.0, 10), Case(PAPER_POINTS, DEVICE, 10)
+SMALL_ON_DEVICES = Case((1488, 744, 186), DEVICE, 3)  # figure 5's smallest, in the proportions of the large one
+SMALL_ON_DEVICES_WORDS = f"{math.prod(SMALL_ON_DEVICES.points):.3g} points: simulated"
+
+
+def efficiency(case: Case, ranks: int) -> float:
+    """Of a step: what its computing takes beside what it takes with its halos."""
+    step_s = math.prod(case.points) / (NODE_POINTS_PER_S * case.speed * ranks)
+    values = dict(zip(("px", "py", "pz"), map(float, GRIDS[ranks]), strict=True))
+    values |= dict(zip(("nx", "ny", "nz"), (points / case.fold for points in case.points), strict=True))
+    values |= {"step_s": step_s, "steps": STEPS, "message_s": MESSAGE_S, "receives": RECEIVES, "fold": case.fold}
+    return step_s / float(run_program("waves", ranks, values, case.fold)[-1]["step_seconds"])
+
+
+def compare_waves(ranks: list[int], jobs: int) -> int:
+    """Efficiency of a wave run's steps on more ranks, beside the paper's."""
+    print("\na node to a rank: efficiency of a step")
+    print(f"            {math.prod(PAPER_POINTS):.3g} points: simulated       the paper's   {SMALL_ON_DEVICES_WORDS}")
+    print("  ranks         nodes        devices    nodes    placed   devices")
+    with ThreadPoolExecutor(jobs) as pool:
+        for count in ranks:
+            nodes, devices, small = pool.map(
+                partial(efficiency, ranks=count), (LARGE, LARGE_ON_DEVICES, SMALL_ON_DEVICES)
+            )
+            paper, placed = (
+                FEWEST * first / (count * seconds)
+                for first, seconds in zip(PAPER_S[FEWEST], PAPER_S[count], strict=True)
+            )
+            print(
+                f"  {count:5d} {nodes:13.2%} {devices:14.2%} {paper:8.1%} {placed:9.1%} {small:9.1%}", flush=True
+            )
+    return 0
