@@ -136,12 +136,14 @@ void run(int argc, char** argv) {
                          {"pack_s", 0.0},
                          {"merge_s", 0.0},
                          {"measure", 0},
+                         {"save_up_s", 1e-4},
                          {"receives", 1},
                          {"block", 64},
                          {"bytes_in_flight", 1 << 26}});
     const comm::environment mpi;
     simulated::run_ranks_with_clocks(given, [&](MPI_Comm ranks, int clock_rank) {
         set_costs(given);
+        comm::save_up(given.real("save_up_s"));
         const bool measured = given.integer("measure") != 0;
         if (measured) comm::measure_work();
         run_rank(ranks, clock_rank, given);

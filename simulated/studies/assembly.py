@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
-from studies.machine import MESSAGE_S, run_program
+from studies.machine import MESSAGE_S, finer, run_program
 
 LAYERS = 16
 FOLDED_SIDE = LAYERS * 509
@@ -16,7 +16,6 @@ FOLDED_SIDE = LAYERS * 509
 UPDATES = 2  # simulated, of each rank, if the command line does not say
 BLOCK = 64  # rows and columns of a block, Craton's default
 BYTES_IN_FLIGHT = 64 << 20  # what Craton allows a rank by default
-MESSAGES_IN_FLIGHT = 8  # or so many messages, if they are less
 LONG = 64  # updates of each rank in table II
 ONE_SIDED_RANKS = 256  # up to which MPI-3's one-sided operations are simulated beside
 
@@ -50,6 +49,19 @@ class Work:
     bin_s: float
     pack_s: float
     merge_s: float
+
+
+@dataclass(frozen=True)
+class FineTimes:
+    """How finely a job's times are told apart, and how many of its messages overlap: the finer, the longer a simulation takes."""
+
+    precision_s: float
+    save_up_s: float  # of work, before a clock advances
+    messages_in_flight: int  # of a rank, unless Craton's own bound allows less
+    receives: int  # of short messages that overlap at their receiver
+
+
+COARSE = FineTimes(1e-5, 1e-4, 8, 1)  # for updates of seconds
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,7 @@ def simulate_job(
     columns: int,
     pace: float,
     by: str = "craton",
-    receives: int = 1,
+    fine: FineTimes = COARSE,
 ) -> Point:
     """A job of a matrix side, folded by so much; `columns`: of an update of the folded matrix."""
     values: dict[str, float] = {
@@ -117,11 +129,12 @@ def simulate_job(
     if by == "craton":
         message = 4 * columns**2 / 2 / ranks  # bytes, about
         values |= {
-            "bytes_in_flight": min(BYTES_IN_FLIGHT / fold**2, MESSAGES_IN_FLIGHT * message),
+            "bytes_in_flight": min(BYTES_IN_FLIGHT / fold**2, fine.messages_in_flight * message),
             "message_s": MESSAGE_S,
-            "receives": receives,
+            "receives": fine.receives,
+            "save_up_s": fine.save_up_s,
         }
-        found = run_program("assembly", ranks, values, fold)[-1]
+        found = run_program("assembly", ranks, values, fold, settings=finer(fine.precision_s))[-1]
     else:
         found = run_program("rma_assembly", ranks, values, fold, clocks=False)[-1]
     return Point(

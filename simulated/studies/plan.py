@@ -7,11 +7,12 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from studies.assembly import FOLDED_SIDE, LAYERS, Point, Work, simulate_job
+from studies.assembly import FOLDED_SIDE, LAYERS, FineTimes, Point, Work, simulate_job
 from studies.machine import BYTES_PER_S, MESSAGE_S, RECEIVES
 
 
 UNEVEN = 0.01  # of the time between updates, uniformly more or less (simulated/programs/assembly.cpp)
+FINE = FineTimes(1e-6, 2e-5, 8, 8)  # for updates of milliseconds
 NEAR = 0.25  # a plan's error that is allowed
 ALL_PATHS = 10**6  # of the tables of a configuration: what one machine does in minutes is little for 1,024 ranks
 
@@ -55,7 +56,7 @@ def simulate_plan(plan: Planned, updates: int, work: Work, threads: int) -> Poin
     columns = LAYERS * max(1, round(plan.columns / fold / LAYERS))
     # Each thread of a rank packs its own updates, beside the others; what arrives is added by one of them at a time.
     rates = Work(work.bin_s / threads, plan.byte_s / threads, plan.byte_s)
-    return simulate_job(plan.unknowns, plan.ranks, updates, rates, fold, columns, plan.pace_s, receives=RECEIVES)
+    return simulate_job(plan.unknowns, plan.ranks, updates, rates, fold, columns, plan.pace_s, fine=FINE)
 
 
 def compare_plans(given: argparse.Namespace, work: Work) -> int:

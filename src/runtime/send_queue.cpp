@@ -53,7 +53,7 @@ void send_queue::start(int target, byte_buffer buffer, std::size_t bytes) {
 void send_queue::append(int target, std::span<const std::byte> record) {
     auto& boxes = outboxes_with(target);
     const std::lock_guard lock(boxes.mutex);
-    auto& box = boxes.of_target[target];
+    auto& box = boxes.at(target);
     if (box.used + record.size() > aggregate_bytes) start_locked(target, box);
     if (box.used + record.size() > box.buffer.capacity()) {
         make_room(target, box, record.size());
@@ -125,12 +125,14 @@ void send_queue::start_locked(int target, outbox& box) {
     hand_over(target, std::move(buffer), bytes, counts, true);
 }
 
-void send_queue::forget_if_idle(outboxes& boxes, int target) {
-    if (boxes.of_target.size() <= kept_though_idle) return;
-    const auto found = boxes.of_target.find(target);
-    if (found == boxes.of_target.end()) return;
+void send_queue::outboxes::forget_if_idle(int target) {
+    if (of_target.size() <= kept_though_idle) return;
+    const auto found = of_target.find(target);
+    if (found == of_target.end()) return;
     const auto& box = found->second;
-    if (box.used == 0 && !box.listed && box.under_way == 0) boxes.of_target.erase(found);
+    if (box.used > 0 || box.listed || box.under_way > 0) return;
+    of_target.erase(found);
+    if (target == last_target) last_target = -1;
 }
 
 template <class Ready> void send_queue::flush_where(Ready ready) {
@@ -144,14 +146,14 @@ template <class Ready> void send_queue::flush_where(Ready ready) {
     for (const int target : targets) {
         auto& boxes = outboxes_with(target);
         const std::lock_guard lock(boxes.mutex);
-        auto& box = boxes.of_target.at(target); // one that is listed stays
+        auto& box = boxes.at(target); // one that is listed stays
         if (box.used > 0 && !ready(box)) {
             held.push_back(target);
             continue;
         }
         start_locked(target, box);
         box.listed = false;
-        forget_if_idle(boxes, target);
+        boxes.forget_if_idle(target);
         waiting_count_.fetch_sub(1, std::memory_order_release);
     }
     if (held.empty()) return;
@@ -201,8 +203,8 @@ int send_queue::complete() {
         if (gone.joint) {
             auto& boxes = outboxes_with(gone.target);
             const std::lock_guard lock(boxes.mutex);
-            --boxes.of_target.at(gone.target).under_way; // one with something under way stays
-            forget_if_idle(boxes, gone.target);
+            --boxes.at(gone.target).under_way; // one with something under way stays
+            boxes.forget_if_idle(gone.target);
         }
         // MPI may have held it back beyond the ring at its start: the target woke, found nothing and went to sleep again.
         bell_->ring(gone.target);

@@ -78,6 +78,16 @@ class send_queue {
     struct outboxes {
         std::mutex mutex;
         std::unordered_map<int, outbox> of_target;
+        int last_target = -1; // whose outbox was made or found last: often the next one too
+        outbox* last = nullptr;
+        outbox& at(int target) {
+            if (target != last_target) {
+                last = &of_target[target];
+                last_target = target;
+            }
+            return *last;
+        }
+        void forget_if_idle(int target);
     };
     struct departure {
         byte_buffer buffer;
@@ -99,7 +109,6 @@ class send_queue {
     [[nodiscard]] outboxes& outboxes_with(int target) noexcept {
         return outboxes_[static_cast<std::size_t>(target) % outboxes_.size()];
     }
-    static void forget_if_idle(outboxes& boxes, int target);
     void hand_over(int target, byte_buffer buffer, std::size_t bytes, std::size_t counted, bool joint);
     template <class Ready> void flush_where(Ready ready);
 

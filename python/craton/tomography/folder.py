@@ -22,7 +22,8 @@ FREE = (
     ("inversion", "keep_hessians"), ("inversion", "step_halvings"), ("inversion", "in_place"), ("inversion", "solve_precision"),
     ("assembly", "subset"), ("assembly", "threads"), ("assembly", "compress"), ("assembly", "checkpoint_minutes"),
     ("assembly", "checkpoint_local"),
-    ("report", "resolution"), ("synthetics", "command"), ("synthetics", "together"), ("synthetics", "step_deg"),
+    ("report", "resolution"), ("synthetics", "command"), ("synthetics", "together"), ("synthetics", "engine"),
+    ("synthetics", "parsl_config"), ("synthetics", "cores"), ("synthetics", "step_deg"),
     ("synthetics", "depth_step_km"),
     ("theory", "check_windows"),
 )  # fmt: skip

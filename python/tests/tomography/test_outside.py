@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from craton import UserError
 from helpers import OF_OPEN_MPI, environment_without_mpi
+from parsl_here import configuration
 
 MPI = pytest.importorskip("mpi4py.MPI")
 pytest.importorskip("obspy")
@@ -320,6 +321,7 @@ def wait_until(due, seconds=60.0):
         ({"kind": "command"}, "command is missing"),
         ({"kind": "command", "command": "solve {mesh}"}, r"names \{mesh\}; allowed: \{event\}, \{folder\}"),
         ({"kind": "command", "command": "solve '{folder}"}, "No closing quotation"),
+        ({"kind": "command", "command": "solve", "engine": "parsl"}, 'engine = "parsl" without parsl_config'),
         ({"kind": "modal"}, 'kind = "modal"; allowed: "modes" or "command" or "wait"'),
     ],
 )
@@ -394,6 +396,63 @@ def test_commands_one_for_each_earthquake(config, tmp_path):
     assert record.finished
     assert (folder / "started").read_text().split().count(events[0]) == 2
     assert all((folder / "started").read_text().split().count(event) == 1 for event in events[1:])
+
+
+FAILS_ONCE = """
+import pathlib, shutil, sys
+out, event = pathlib.Path(sys.argv[1]), sys.argv[2]
+folder = out.parents[1]
+with (folder / "started").open("a") as log:
+    log.write(event + chr(10))
+events = sorted(name.name for name in (folder / "seismograms").iterdir())
+print("solves", event, "of", len(events))
+tried = folder.parent / "tried"
+if event == events[0] and not tried.exists():
+    tried.touch()
+    sys.exit(3)
+shutil.copytree(pathlib.Path(sys.argv[3]) / folder.name / "seismograms" / event, out, dirs_exist_ok=True)
+"""
+
+
+def test_commands_through_an_engine(config, tmp_path):
+    """One fails: it is named, and only it is started again. The model is that of commands of this machine, bit for bit."""
+    pytest.importorskip("parsl", reason="parsl is not installed: pip install 'craton[cluster]'")
+    run(commanded(config.replaced("run", directory=str(tmp_path / "here"))))
+    here = RunFolder(tmp_path / "here")
+    script = tmp_path / "copies.py"
+    script.write_text(FAILS_ONCE)
+    command = f"{{python}} {script} {{seismograms}} {{event}} {here.path / 'synthetics'}"
+    sent = config.replaced(
+        "synthetics",
+        kind="command",
+        command=command,
+        together=2,
+        engine="parsl",
+        parsl_config=str(configuration(tmp_path)),
+    )
+    with pytest.raises(
+        UserError, match=r"\[synthetics\] command for event \w+: ended with code 3 .*resume` starts what is"
+    ):
+        run(sent)
+    folder = Path(config.run.directory) / "synthetics" / "1"
+    events = sorted(name.name for name in (folder / "seismograms").iterdir())
+    assert sorted(name.name for name in (folder / "done").iterdir()) == events[1:]
+    assert "solves" in (folder / "solver" / f"{events[0]}.log").read_text()
+    record = inversion.resume(config.run.directory, sent, MPI.COMM_SELF, report=False)
+    assert record.finished
+    started = (folder / "started").read_text().split()
+    assert started.count(events[0]) == 2 and sorted(set(started)) == events and len(started) == len(events) + 1
+    mine = RunFolder(config.run.directory).read_model()["models"]
+    np.testing.assert_array_equal(mine, here.read_model()["models"])
+
+
+def test_an_engine_that_cannot_be_used(config, tmp_path):
+    pytest.importorskip("parsl", reason="parsl is not installed: pip install 'craton[cluster]'")
+    sent = commanded(config).replaced("synthetics", engine="parsl", parsl_config=str(configuration(tmp_path)))
+    with pytest.raises(UserError, match=r"parsl_config = .*: no such file .*none\.py; allowed: a file"):
+        sent.replaced("synthetics", parsl_config=str(tmp_path / "none.py"))
+    with pytest.raises(UserError, match=r"needs 1000 cores; allowed: \d+"):
+        run(sent.replaced("synthetics", cores=1000))
 
 
 def test_folds_of_a_hybrid_run_are_refused(config, tmp_path):

@@ -190,6 +190,8 @@ def wrong_command(settings: SyntheticsConfig) -> Iterator[str]:
     """What is wrong with an outside solver, in words."""
     if settings.kind != "command":
         return
+    if settings.engine == "parsl" and not settings.parsl_config:
+        yield '[synthetics] engine = "parsl" without parsl_config; allowed: parsl_config = "FILE", a Parsl configuration'
     try:
         named = {name for _, name, _, _ in Formatter().parse(settings.command) if name is not None}
         words = shlex.split(settings.command)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from craton.settings import REQUIRED, boolean, choice, directory_setting, integer, number, setting, text
+from craton.tasks import ENGINES, Engine
 from craton.tomography.config.values import (
     CMB_DEPTH_KM,
     EARTH_RADIUS_KM,
@@ -259,6 +261,13 @@ class SyntheticsConfig:
         "{model} (.nc, .csv, .dat), {sources}, {stations}, {windows}, {seismograms}",
     )
     together: int = setting(1, integer(1, 10000), "commands at a time")
+    engine: str = setting(
+        "local", choice(*ENGINES), "commands are processes of rank 0's machine; parsl: of where parsl_config says"
+    )
+    parsl_config: str = setting(
+        "", text, "Python file with config = parsl.Config(...), as Parsl's documentation has it", path="input"
+    )
+    cores: int = setting(1, integer(1, 10**6), "of a command, on an engine: what it starts may use them")
     convolve: bool = setting(
         False, boolean, "outside seismograms are of an impulse: convolve them with the moment rate"
     )
@@ -271,6 +280,11 @@ class SyntheticsConfig:
     depth_step_km: float = setting(
         0.0, none_or(1, 1000, "km"), "km between its depths; 0: half of the knots' distance, at most 100"
     )
+
+    @cached_property
+    def runs_on(self) -> Engine:
+        """What runs commands. Using it raises UserError where its configuration cannot be used."""
+        return Engine(self.engine, self.parsl_config)
 
 
 @dataclass(frozen=True)

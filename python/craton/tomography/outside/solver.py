@@ -8,20 +8,18 @@ way the seismograms go through the filter and the times of the data, and Z, R an
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from craton._launch import _die_with_parent, environment_of_a_program
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.words import counted
+from craton.tomography.outside.commands import Command, run_here, run_on_engine
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, last_window_s, usual_grid
 from craton.tomography.outside.reading import read_windows
 
@@ -155,21 +153,19 @@ class OutsideSynthetics:
         if not waiting:
             return
         one_each = any(text in command for text in OF_EVENT)
-        self.say(
-            f"{counted(len(waiting), 'earthquake')} for the outside solver; what it prints: {folder.path}/solver.log"
-        )
-        with (folder.path / "solver.log").open("ab") as log, ThreadPoolExecutor(self.settings.together) as pool:
-            work = {name: [name] for name in waiting} if one_each else {"": waiting}
-            found = pool.map(lambda name: self._run_one(folder, name, work[name], log), work)
-            for name, problem in zip(work, found, strict=True):
-                if problem:
-                    raise UserError(
-                        f"[synthetics] command{f' for event {name}' if name else ''}: {problem}; allowed: a command that ends "
-                        f"with 0 (what it printed: {folder.path}/solver.log); `craton tomography resume` starts what is missing"
-                    )
+        work = {name: [name] for name in waiting} if one_each else {"": waiting}
+        commands = [self._command(folder, event, names) for event, names in work.items()]
+        here, engine = self.config.path.absolute().parent, self.settings.runs_on
+        what = f"{counted(len(waiting), 'earthquake')} for the outside solver"
+        if engine.name == "local":
+            self.say(f"{what}; what it prints: {folder.path}/solver.log")
+            run_here(commands, here, folder.path / "solver.log", self.settings.together)
+        else:
+            self.say(f"{what}, through {engine.name}; what it prints: {folder.path}/solver")
+            run_on_engine(commands, here, folder.path, engine, self.settings.cores, self.settings.together, self.say)
 
-    def _run_one(self, folder: ExchangeFolder, event: str, done_with: Sequence[str], log: IO[bytes]) -> str:
-        """Why a command has failed; "" where it has not, and the earthquakes that it is done with are marked."""
+    def _command(self, folder: ExchangeFolder, event: str, done_with: Sequence[str]) -> Command:
+        """With the paths that it names; for one earthquake, or all of these."""
         path = folder.path.absolute()
         where = {
             "python": sys.executable, "folder": path, "model": path / "model", "sources": path / "sources", "event": event,
@@ -177,18 +173,7 @@ class OutsideSynthetics:
             "seismograms": path / "seismograms" / event,
         }  # fmt: skip
         words = [word.format(**where) for word in shlex.split(self.settings.command)]
-        try:
-            done = subprocess.run(
-                words, cwd=self.config.path.absolute().parent, env=environment_of_a_program(), stdin=subprocess.DEVNULL,
-                stdout=log, stderr=subprocess.STDOUT, check=False, preexec_fn=_die_with_parent,
-            )  # fmt: skip
-        except OSError as problem:
-            return f"{problem.filename}: {problem.strerror}"
-        if done.returncode:
-            return f"ended with {done.returncode}"
-        for name in done_with:
-            folder.done(name).touch()
-        return ""
+        return Command(event, words, [folder.done(name) for name in done_with])
 
     def _read(self, folder: ExchangeFolder, model: f64) -> f64:
         """All windows, from whatever files the solver has left. UserError names the first that is not right."""
