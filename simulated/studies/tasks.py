@@ -12,7 +12,7 @@ from studies.machine import MESSAGE_S, RECEIVES, finer, run_program
 TASKS = ((65536, 0.01), (524288, 0.001))
 WAYS = ("own tasks only", "stealing, thread answers", "stealing, between tasks", "one counter")  # programs/stealing.cpp
 STEALING_RANKS = (16, 64, 256, 1024)
-COUNTER_RANKS, CALLS, COUNTERS = (16, 64, 256), 300, 16
+COUNTER_RANKS, CALLS, COUNTERS = (16, 64, 256), 300, 64  # counters: at so many ranks, or at all if they are fewer
 PAPER_CALLS = 10**6  # of each process, in figure 5
 
 
@@ -50,7 +50,7 @@ def compare_counters(ranks: list[int], jobs: int) -> int:
         return run_program("counters", count, values, clocks=False, settings=finer(1e-8))[-1]
 
     right = True
-    print(f"\nincrements, one after the other, of counters at {COUNTERS} ranks drawn at random, and of one counter for all:")
+    print(f"\nincrements, one after the other, of counters drawn at random from up to {COUNTERS}, and of one for all:")
     print("  ranks  each, us   a million, s     one for all: each, us")
     with ThreadPoolExecutor(jobs) as pool:
         for count in ranks:

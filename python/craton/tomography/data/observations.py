@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,22 @@ class Observations:
         return Observations(table, self.observed[samples], sigma, self.attributes, lengths_s, self.emphasis.where(keep))
 
     @property
+    def plain(self) -> Observations:
+        """Where all windows and periods count alike."""
+        return replace(self, emphasis=Emphasis())
+
+    def part(self, first: int, last: int) -> Observations:
+        """The observations of consecutive paths, whose samples are not copied."""
+        if (first, last) == (0, len(self.paths)):
+            return self
+        offsets, of = self.paths.offsets, np.arange(first, last)
+        lengths_s = None if self.correlation_s is None else self.correlation_s[first:last]
+        observed = self.observed[offsets[first] : offsets[last]]
+        return Observations(
+            self.paths.rows(of), observed, self.sigma[first:last], self.attributes, lengths_s, self.emphasis.where(of)
+        )
+
+    @property
     def independent(self) -> f64:
         """Independent samples of each window: all of them, or those of the noise's band."""
         return np.asarray(self.paths.samples, float) * float(self.attributes.get("independent_part", 1.0))
@@ -76,26 +92,26 @@ class Observations:
     def chi(self, predicted: f64, comm: MPI.Comm | None = None) -> float:
         """What the emphasis makes of the misfit: half the squared residuals. predicted: seismograms of all windows, m.
 
-        Collective where there is a comm: the ranks then share the arrival times and envelopes of windows.
+        Collective where there is a comm: the ranks then share the windows. The same on any number of them, bit for bit.
         """
-        if self.emphasis.misfit == "waveform":
-            white = self.weighted(self.observed - predicted)
-            return 0.5 * float(np.sum(white * white))
         count = len(self.paths)
         first, last = (0, count) if comm is None else share(count, comm.size, comm.rank)
-        mine = self._squares(predicted, first, last)
+        mine = np.zeros(0)
+        if first < last:
+            begin, end = self.paths.offsets[[first, last]]
+            mine = self.part(first, last).squares(predicted[begin:end])
         return 0.5 * float(np.sum(mine if comm is None else np.concatenate(comm.allgather(mine))))
 
-    def _squares(self, predicted: f64, first: int, last: int) -> f64:
-        """Squared residuals of some windows, the sum of each."""
-        if first == last:
-            return np.zeros(0)
-        of, offsets = self.emphasis.misfit, self.paths.offsets[first : last + 1]
-        e = np.asarray(
-            _craton.window_residuals(self.weighted(self.observed), self.weighted(predicted), offsets, of, self.furthest)
-        )
-        begins = np.arange(last - first) if of == "arrival_time" else offsets[:-1] - offsets[0]
-        return np.asarray(np.add.reduceat(e * e, begins))
+    def squares(self, predicted: f64) -> f64:
+        """Squared residuals of each window, their sum, as the emphasis has them."""
+        of, offsets = self.emphasis.misfit, self.paths.offsets
+        if of == "waveform":
+            residuals, begins = self.weighted(self.observed - predicted), offsets[:-1]
+        else:
+            weighted = self.weighted(self.observed), self.weighted(predicted)
+            residuals = np.asarray(_craton.window_residuals(*weighted, offsets, of, self.furthest))
+            begins = np.arange(len(self.paths)) if of == "arrival_time" else offsets[:-1]
+        return np.asarray(np.add.reduceat(residuals * residuals, begins))
 
     @property
     def furthest(self) -> int:

@@ -328,8 +328,7 @@ class Inversion:
     def iteration_record(self, length: float) -> IterationRecord:
         """Misfits of the latest model, of all windows and periods, without what it took. length: of the step to it."""
         state, data = self.state, self.observations
-        white = data.whitened(data.observed - self.synthetics.seismograms(state.latest))
-        chi_data = 0.5 * float(np.sum(white * white))
+        chi_data = data.plain.chi(self.synthetics.seismograms(state.latest), self.run.comm)
         chi_start = state.iterations[0].chi_data if state.iterations else chi_data
         return IterationRecord(
             iteration=state.linearised_at,
