@@ -6,7 +6,7 @@ Two updates of each rank are simulated: longer runs go on at the pace of the upd
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from studies.machine import MESSAGE_S, finer, run_program
 
@@ -16,6 +16,7 @@ FOLDED_SIDE = LAYERS * 509
 UPDATES = 2  # simulated, of each rank, if the command line does not say
 BLOCK = 64  # rows and columns of a block, Craton's default
 BYTES_IN_FLIGHT = 64 << 20  # what Craton allows a rank by default
+MEASURED = 5  # times
 LONG = 64  # updates of each rank in table II
 ONE_SIDED_RANKS = 256  # up to which MPI-3's one-sided operations are simulated beside
 
@@ -98,10 +99,11 @@ def folded_columns(side: float) -> int:
 
 
 def measure_work() -> Work:
-    """The work of 128 updates, by this machine's clock."""
+    """The work of 128 updates, by this machine's clock: the best of some runs, which what else it does disturbs least."""
     columns = folded_columns(WEAK_SIDE)
     values: dict[str, float] = {"side": FOLDED_SIDE, "update": columns, "updates": 8, "measure": 1}
-    return Work(**run_program("assembly", 16, values)[-1])
+    runs = [Work(**run_program("assembly", 16, values)[-1]) for _ in range(MEASURED)]
+    return Work(*(min(getattr(run, each.name) for run in runs) for each in fields(Work)))
 
 
 def simulate(side: float, ranks: int, updates: int, work: Work, by: str = "craton") -> Point:

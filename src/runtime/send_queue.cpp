@@ -83,15 +83,18 @@ void send_queue::make_room(int target, outbox& box, std::size_t record_bytes) {
     exchange_buffer(box, capacity);
 }
 
-// Twice as much room, or as the record needs; false where the bound has no room for it.
+// Twice as much room if the bound allows it, else what the record needs; false where that too is more than it was counted for.
 bool send_queue::grow(outbox& box, std::size_t record_bytes) {
-    const std::size_t wanted = std::min(std::max(box.used + record_bytes, 2 * std::size_t{box.used}), aggregate_bytes);
-    const std::size_t more = buffer_pool::capacity_for(wanted) - box.buffer.capacity();
+    const std::size_t needed = box.used + record_bytes;
     const std::size_t paid = counted(record_bytes);
-    if (more > paid && !reserve_counted(more - paid, false)) return false;
-    if (more < paid) release_counted(paid - more);
-    exchange_buffer(box, wanted);
-    return true;
+    for (const std::size_t wanted : {std::min(std::max(needed, 2 * std::size_t{box.used}), aggregate_bytes), needed}) {
+        const std::size_t more = buffer_pool::capacity_for(wanted) - box.buffer.capacity();
+        if (more > paid && !reserve_counted(more - paid, false)) continue;
+        if (more < paid) release_counted(paid - more);
+        exchange_buffer(box, wanted);
+        return true;
+    }
+    return false;
 }
 
 void send_queue::exchange_buffer(outbox& box, std::size_t capacity) {
@@ -114,7 +117,8 @@ void send_queue::start_locked(int target, outbox& box) {
         bell_->ring(target);
         return;
     }
-    if (2 * bytes <= buffer.capacity()) { // the target may take its time: what is not needed meanwhile goes back
+    if (2 * buffer_pool::capacity_for(bytes) <=
+        buffer.capacity()) { // the target may take its time: what is not needed meanwhile goes back
         byte_buffer fitting = pool_->take(bytes);
         std::memcpy(fitting.data(), buffer.data(), bytes);
         release_counted(buffer.capacity() - fitting.capacity());

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,7 +46,8 @@ std::string bad_cost(std::span<const double> cost) {
     return {};
 }
 
-std::vector<double> checked_sums(world& ranks, std::int64_t count, std::span<const double> cost) {
+// cost: nothing where all tasks cost the same.
+std::vector<double> checked_sums(world& ranks, std::int64_t count, std::optional<std::span<const double>> cost) {
     ranks.barrier(); // polls, before what does not
     const auto& all = ranks.communicator();
     const std::int64_t least = all.minimum(count);
@@ -57,10 +59,12 @@ std::vector<double> checked_sums(world& ranks, std::int64_t count, std::span<con
     if (count < 0 || count > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) {
         throw user_error(fmt::format("work_queue: {} tasks; allowed: 0 to 2^32 - 1", count));
     }
-    comm::agree(all, bad_cost(cost));
-    if (cost.empty()) return {};
+    const bool others_have = all.maximum(cost ? 1 : 0) != 0;
+    comm::agree(all, cost.has_value() == others_have ? (cost ? bad_cost(*cost) : std::string())
+                                                     : "work_queue: costs of tasks on some ranks; allowed: on all or on none");
+    if (!cost || cost->empty()) return {};
     std::vector<double> sums(static_cast<std::size_t>(count) + 1, 0.0);
-    for (std::size_t i = 0; i + 1 < sums.size(); ++i) sums[i + 1] = sums[i] + cost[i];
+    for (std::size_t i = 0; i + 1 < sums.size(); ++i) sums[i + 1] = sums[i] + (*cost)[i];
     return sums;
 }
 
@@ -70,7 +74,7 @@ work_queue::work_queue(world& ranks, std::span<const double> predicted_cost)
     : work_queue(ranks, {static_cast<std::int64_t>(predicted_cost.size()),
                          checked_sums(ranks, static_cast<std::int64_t>(predicted_cost.size()), predicted_cost)}) {}
 
-work_queue::work_queue(world& ranks, std::int64_t count) : work_queue(ranks, {count, checked_sums(ranks, count, {})}) {}
+work_queue::work_queue(world& ranks, std::int64_t count) : work_queue(ranks, {count, checked_sums(ranks, count, std::nullopt)}) {}
 
 work_queue::work_queue(world& ranks, counted_costs costs)
     : world_(&ranks), count_(costs.count), cost_before_(std::move(costs.before)), memory_(ranks, sizeof(word)),
@@ -92,7 +96,7 @@ void work_queue::partition() {
     const auto rank = static_cast<std::size_t>(world_->rank());
     const double total = cost_before(count_);
     const auto by_number = [&](std::size_t r) { return count_ * static_cast<std::int64_t>(r) / static_cast<std::int64_t>(ranks); };
-    if (cost_before_.empty()) {
+    if (cost_before_.empty()) { // whole numbers are the same everywhere
         own_ = {by_number(rank), by_number(rank + 1)};
         return;
     }

@@ -25,7 +25,8 @@ class work_queue {
   public:
     /// Collective; the predicted cost of every task (in any unit, relative). Ranks may compute it each for itself and differ by
     /// rounding: rank 0's costs divide the tasks, a rank's own choose whom it steals from. Throws user_error on every rank for a
-    /// cost that is negative or not finite, for 2^32 tasks or more, and when ranks give different numbers of tasks.
+    /// cost that is negative or not finite, for 2^32 tasks or more, when ranks give different numbers of tasks, and when some
+    /// ranks give costs and others none.
     work_queue(world& ranks, std::span<const double> predicted_cost);
     /// All tasks cost the same.
     work_queue(world& ranks, std::int64_t count);

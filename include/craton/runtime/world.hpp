@@ -29,7 +29,8 @@ class receive_queue;
 struct world_options {
     /// k > 0 makes virtual nodes of k consecutive ranks; 0 takes the machine's nodes (or CRATON_RANKS_PER_NODE where set).
     int ranks_per_node = 0;
-    /// Bytes of messages this rank may have under way before prepare() waits for room; 1 or more.
+    /// Bytes of messages this rank may have under way before prepare() waits for room; 1 or more. A message counts with its whole
+    /// buffer, and 256 bytes more where it travels alone.
     std::size_t max_bytes_in_flight = std::size_t{64} << 20;
 };
 
@@ -56,6 +57,9 @@ struct world_statistics {
 /// single message larger than that and for what handlers send. Whole buffers count, which are up to a quarter larger than what is
 /// in them, and 256 bytes for each transfer. Besides:
 /// - a ring of 1 MiB for messages from ranks of the node;
+/// - lists of transfers, which keep the room that they once had, and buffers kept for reuse where the bound counts such lists:
+///   nothing to speak of unless most messages are small and travel alone;
+/// - 72 bytes for each of up to 512 targets that nothing is under way to any more;
 /// - 4 bytes per rank of the world;
 /// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1
 /// MiB or so from

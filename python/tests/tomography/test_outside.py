@@ -431,7 +431,7 @@ def test_commands_through_an_engine(config, tmp_path):
         parsl_config=str(configuration(tmp_path)),
     )
     with pytest.raises(
-        UserError, match=r"\[synthetics\] command for event \w+: ended with code 3 .*resume` starts what is"
+        UserError, match=r"\[synthetics\] command for event \w+: ended with 3; allowed: .*resume` starts what is"
     ):
         run(sent)
     folder = Path(config.run.directory) / "synthetics" / "1"
@@ -451,7 +451,9 @@ def test_an_engine_that_cannot_be_used(config, tmp_path):
     sent = commanded(config).replaced("synthetics", engine="parsl", parsl_config=str(configuration(tmp_path)))
     with pytest.raises(UserError, match=r"parsl_config = .*: no such file .*none\.py; allowed: a file"):
         sent.replaced("synthetics", parsl_config=str(tmp_path / "none.py"))
-    with pytest.raises(UserError, match=r"needs 1000 cores; allowed: \d+"):
+    with pytest.raises(
+        UserError, match=r"\[synthetics\] cores = 1000: workers of .* have at most \d+; allowed: 1 to \d+"
+    ):
         run(sent.replaced("synthetics", cores=1000))
 
 

@@ -378,6 +378,42 @@ TEST_P(world_test, a_message_counts_with_its_whole_buffer_and_all_of_it_is_given
     world().unregister_handler(id);
 }
 
+// Buffers that wait, grow, are refused more and start: by any bound all arrive, and nothing stays counted.
+TEST_P(world_test, small_messages_and_replies_arrive_by_the_smallest_bounds) {
+    std::atomic<std::int64_t> sum = 0;
+    const auto add = world().register_handler([&](const incoming_message& m) { sum += std::to_integer<int>(m.payload[0]); });
+    const auto answer = world().register_handler([&](const incoming_message& m) {
+        for (int copy = 0; copy < 3; ++copy) { // beyond the bound: a handler does not wait
+            auto message = world().prepare(m.source, add, m.payload.size());
+            std::ranges::copy(m.payload, message.payload().begin());
+            world().send(std::move(message));
+        }
+    });
+    for (const std::size_t bound : {std::size_t{1}, std::size_t{1} << 10, std::size_t{20} << 10}) {
+        world().set_max_bytes_in_flight(bound);
+        world().barrier();
+        {
+            std::vector<std::jthread> team;
+            for (int t = 0; t < 2; ++t) {
+                team.emplace_back([&] {
+                    for (int i = 0; i < 60; ++i) {
+                        for (int target = 0; target < world().size(); ++target) {
+                            auto message = world().prepare(target, answer, i % 10 == 0 ? 5000 : 40);
+                            std::ranges::fill(message.payload(), std::byte{7});
+                            world().send(std::move(message));
+                        }
+                    }
+                });
+            }
+        }
+        world().quiesce();
+        EXPECT_EQ(sum.exchange(0), std::int64_t{7} * 3 * 2 * 60 * world().size()) << bound;
+        EXPECT_EQ(world().bytes_in_flight(), 0U) << bound;
+    }
+    world().unregister_handler(answer);
+    world().unregister_handler(add);
+}
+
 TEST_P(world_test, replies_count_as_in_flight) {
     constexpr std::size_t bytes = std::size_t{3} << 20; // three times the bound: a handler does not wait
     const auto id = world().register_handler([&](const incoming_message& m) {

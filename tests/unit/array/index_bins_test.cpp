@@ -31,6 +31,34 @@ TEST(find_lines, gathers_what_shares_sixteen_elements) {
     EXPECT_FALSE(find_lines(places, std::vector<std::int32_t>{10, 11, 13, 30, 31}, 16, lines));
 }
 
+TEST(deal_by_owner, positions_lie_with_their_owners_in_the_order_given) {
+    std::mt19937 random(10);
+    dealt_indices dealt;
+    for (const std::int64_t block : {1, 7, 64}) {
+        for (const std::int64_t processes : {1, 3, 500}) {
+            const cyclic_dimension dimension{1000, block, processes};
+            std::vector<std::int64_t> indices(300);
+            for (auto& i : indices) i = std::uniform_int_distribution<std::int64_t>(0, 999)(random);
+            deal_by_owner(indices, dimension, dealt);
+            std::size_t found = 0;
+            for (int owner = 0; owner < processes; ++owner) {
+                std::int32_t before = -1;
+                for (const auto position : dealt.of(owner)) {
+                    EXPECT_GT(position, before);
+                    EXPECT_EQ(dimension.owner(indices[static_cast<std::size_t>(position)]), owner);
+                    before = position;
+                    ++found;
+                }
+            }
+            EXPECT_EQ(found, indices.size());
+        }
+    }
+    deal_by_owner({}, {1000, 7, 3}, dealt);
+    EXPECT_TRUE(dealt.of(0).empty() && dealt.of(2).empty());
+    deal_by_owner(std::vector<std::int64_t>{8, 8, 8}, {1000, 7, 3}, dealt);
+    EXPECT_TRUE(dealt.of(0).empty() && dealt.of(1).size() == 3 && dealt.of(2).empty());
+}
+
 TEST(bin_by_owner, every_index_goes_where_the_layout_says) {
     std::mt19937 random(9);
     for (const std::int64_t block : {1, 7, 64}) {

@@ -37,10 +37,7 @@ class Observations:
 
     def where(self, keep: NDArray[np.bool_]) -> Observations:
         """The observations of some paths. keep: of each path."""
-        lengths_s = None if self.correlation_s is None else self.correlation_s[keep]
-        samples = np.repeat(keep, self.paths.samples)
-        table, sigma = self.paths.rows(keep), self.sigma[keep]
-        return Observations(table, self.observed[samples], sigma, self.attributes, lengths_s, self.emphasis.where(keep))
+        return self._of(keep, self.observed[np.repeat(keep, self.paths.samples)])
 
     @property
     def plain(self) -> Observations:
@@ -51,12 +48,14 @@ class Observations:
         """The observations of consecutive paths, whose samples are not copied."""
         if (first, last) == (0, len(self.paths)):
             return self
-        offsets, of = self.paths.offsets, np.arange(first, last)
-        lengths_s = None if self.correlation_s is None else self.correlation_s[first:last]
-        observed = self.observed[offsets[first] : offsets[last]]
-        return Observations(
-            self.paths.rows(of), observed, self.sigma[first:last], self.attributes, lengths_s, self.emphasis.where(of)
-        )
+        begin, end = self.paths.offsets[[first, last]]
+        return self._of(np.arange(first, last), self.observed[begin:end])
+
+    def _of(self, keep: NDArray[np.bool_ | np.int64], observed: f64) -> Observations:
+        """With the samples of these paths."""
+        lengths_s = None if self.correlation_s is None else self.correlation_s[keep]
+        emphasis = self.emphasis.where(keep)
+        return Observations(self.paths.rows(keep), observed, self.sigma[keep], self.attributes, lengths_s, emphasis)
 
     @property
     def independent(self) -> f64:

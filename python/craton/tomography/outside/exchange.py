@@ -9,6 +9,8 @@
         seismograms/<event>/           what the solver leaves: NET.STA.CHANNEL.sem.ascii, SAC, MiniSEED, ...; displacement in metres
         solver.txt                     optional: how the solver names itself, kept in g.h5
         solver.log                     what a command has printed
+        solver/<event>.log             the same through an engine; all.log of a command for all
+        engine/                        what an engine keeps
         done/                          for which earthquakes a command has ended well
         coefficients.h5                the model on its splines, by which a resumed run knows the folder
         g.h5                           the windows, once they have been read

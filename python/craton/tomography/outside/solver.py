@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.words import counted
-from craton.tomography.outside.commands import Command, run_here, run_on_engine
+from craton.tomography.outside.commands import Command, check_engine, run_here, run_on_engine
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, last_window_s, usual_grid
 from craton.tomography.outside.reading import read_windows
 
@@ -83,6 +83,8 @@ class OutsideSynthetics:
         folder = self._folder_of(model)
         if folder.read:
             return "", folder.load()
+        if self.settings.kind == "command":
+            check_engine(self.settings.runs_on, self.settings.cores)
         if not folder.ready:
             self._write(folder, model)
         if self.settings.kind == "command":
@@ -159,7 +161,7 @@ class OutsideSynthetics:
         what = f"{counted(len(waiting), 'earthquake')} for the outside solver"
         if engine.name == "local":
             self.say(f"{what}; what it prints: {folder.path}/solver.log")
-            run_here(commands, here, folder.path / "solver.log", self.settings.together)
+            run_here(commands, here, folder.path, self.settings.together)
         else:
             self.say(f"{what}, through {engine.name}; what it prints: {folder.path}/solver")
             run_on_engine(commands, here, folder.path, engine, self.settings.cores, self.settings.together, self.say)
