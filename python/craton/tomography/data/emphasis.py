@@ -57,7 +57,7 @@ class Emphasis:
         weighed = sigma if self.weights is None else sigma / np.sqrt(self.weights)
         return weighed if self.left_out is None else np.where(self.left_out, LEFT_OUT * sigma, weighed)
 
-    def where(self, keep: NDArray[np.bool_ | np.int64]) -> Emphasis:
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Emphasis:
         """That of some windows. keep: of each whether it is one; or their numbers."""
         left_out = None if self.left_out is None else self.left_out[keep]
         weights = None if self.weights is None else self.weights[keep]

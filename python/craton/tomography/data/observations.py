@@ -51,7 +51,7 @@ class Observations:
         begin, end = self.paths.offsets[[first, last]]
         return self._of(np.arange(first, last), self.observed[begin:end])
 
-    def _of(self, keep: NDArray[np.bool_ | np.int64], observed: f64) -> Observations:
+    def _of(self, keep: NDArray[np.bool_] | NDArray[np.int64], observed: f64) -> Observations:
         """With the samples of these paths."""
         lengths_s = None if self.correlation_s is None else self.correlation_s[keep]
         emphasis = self.emphasis.where(keep)

@@ -44,8 +44,8 @@ class Command:
         """For one that did not end well."""
         of = f" for event {self.event}" if self.event else ""
         return UserError(
-            f"[synthetics] command{of}: {problem}; allowed: a command that ends with 0 (what it printed: {log}); `craton tomography "
-            "resume` starts what is missing"
+            f"[synthetics] command{of}: {problem}; allowed: a command that ends with 0 (what it printed: {log}); `craton "
+            "tomography resume` starts what is missing"
         )
 
 
