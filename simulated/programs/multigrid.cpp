@@ -28,7 +28,7 @@ namespace {
 using namespace craton;
 using simulated::options;
 
-constexpr int packed = 5;
+constexpr int packed = 5;              // after the steps of the ladder
 constexpr double least_event_s = 1e-6; // the coarse levels' work is not more
 
 comm::measured_work so_far(comm::work what) { return comm::work_so_far()[static_cast<std::size_t>(what)]; }
@@ -52,7 +52,8 @@ void run(int argc, char** argv) {
     const auto edge = std::llround(std::cbrt(world.size()));
     const array::box_layout layout({.boxes = {edge, edge, edge}, .side = given.integer("box")}, world.size());
     const auto step = static_cast<int>(given.integer("step"));
-    const multigrid::exchange_method exchange{static_cast<array::exchange_step>(step == packed ? 4 : step), step == packed};
+    const multigrid::exchange_method exchange{
+        step == packed ? array::exchange_step::one_wait : static_cast<array::exchange_step>(step), step == packed};
     multigrid::solver solver(world, layout,
                              multigrid::benchmark_problem(multigrid::discretisation::fv2, multigrid::smoother::chebyshev),
                              {.exchange = exchange});

@@ -13,9 +13,10 @@ LADDER = {0: "baseline", 2: "+ strided", 3: "+ neighbour sync", 4: "+ one wait",
 NATURAL, BULK = 4, 5
 HALO_BOX, HALO_RANKS, PRECISION_S = 32, (8, 64, 512), 1e-8
 NATURAL_WITHIN = 1.03  # the last step's time, in times of packed buffers'
-# Table I: seconds of a solve with a box of 128^3 cells on each core, by MPI and by UPC++ with packed buffers.
+# Table I: seconds of a solve with a box of 128^3 cells on each core, by MPI and by UPC++ with packed buffers; 32,768 cores took
+# 0.409 and 0.405 s.
 PAPER_BOX = 128
-PAPER_S = {8: (0.351, 0.348), 64: (0.373, 0.366), 512: (0.387, 0.382), 4096: (0.388, 0.385), 32768: (0.409, 0.405)}
+PAPER_S = {8: (0.351, 0.348), 64: (0.373, 0.366), 512: (0.387, 0.382), 4096: (0.388, 0.385)}
 FEWEST = 8
 SOLVE_BOX, SOLVE_RANKS = 32, (8, 64, 512)
 EQUAL_WITHIN = 1.02  # a solve with naturally grained halos, in times of packed buffers'
@@ -72,12 +73,10 @@ def compare_solves(ranks: list[int], jobs: int, box: int) -> int:
             residuals_alike &= rows[0]["residual"] == rows[1]["residual"] and rows[0]["residual"] < 0.01
             equal &= seconds["natural"] <= EQUAL_WITHIN * seconds["bulk"]
             words = "".join(f"{seconds[name]:10.4f} {growth[name]:+7.1%} " for name in steps)
-            if count in PAPER_S:
-                mpi, upcxx = PAPER_S[count]
-                paper_first = PAPER_S[ranks[0]] if ranks[0] in PAPER_S else PAPER_S[FEWEST]
-                paper_growth = upcxx / paper_first[1] - 1
-                no_worse &= growth["natural"] <= paper_growth
-                words += f"{upcxx:18.3f} {paper_growth:+7.1%} {mpi:8.3f} {mpi / paper_first[0] - 1:+7.1%}"
+            mpi, upcxx = PAPER_S[count]
+            paper_growth = upcxx / PAPER_S[ranks[0]][1] - 1
+            no_worse &= growth["natural"] <= paper_growth
+            words += f"{upcxx:18.3f} {paper_growth:+7.1%} {mpi:8.3f} {mpi / PAPER_S[ranks[0]][0] - 1:+7.1%}"
             print(f"  {count:5d} {rows[0]['levels']:7d} {words}", flush=True)
     holds = {
         "the same residual by both": residuals_alike,

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studies.assembly import FOLDED_SIDE, LAYERS, FineTimes, Point, Work, simulate_job
-from studies.machine import BYTES_PER_S, MESSAGE_S, RECEIVES
+from studies.machine import BYTES_PER_S, MESSAGE_S
 
 
 UNEVEN = 0.01  # of the time between updates, uniformly more or less (simulated/programs/assembly.cpp)
-FINE = FineTimes(1e-6, 2e-5, 8, 8)  # for updates of milliseconds
+FINE = FineTimes(1e-6, 2e-5, 8, 8)  # for updates of milliseconds, of which a rank gets more messages at a time
 NEAR = 0.25  # a plan's error that is allowed
 ALL_PATHS = 10**6  # of the tables of a configuration: what one machine does in minutes is little for 1,024 ranks
 
