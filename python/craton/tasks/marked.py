@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from craton._launch import _die_with_parent, environment_of_a_program
+from craton.errors import UserError
 
 __all__ = ["main", "run_marked", "words_for"]
 
@@ -41,8 +41,8 @@ def words_for(words: Sequence[str], begin_in: Path, marks: Sequence[Path]) -> li
 
 
 def main(arguments: Sequence[str]) -> None:
-    """In a process of its own. SystemExit with a line that says why, if the program does not end well."""
+    """In a process of its own. UserError that says why, if the program does not end well."""
     begin_in, count, *rest = arguments
     marks, words = rest[: int(count)], rest[int(count) :]
     if problem := run_marked(words, Path(begin_in), [Path(mark) for mark in marks]):
-        sys.exit(f"craton: error: {problem}")
+        raise UserError(problem)
