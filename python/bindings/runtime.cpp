@@ -146,7 +146,8 @@ Its memory is mapped here then, and updates are made in place. Not collective.)"
                 if (bytes < 1) throw user_error("max_bytes_in_flight is " + std::to_string(bytes) + "; allowed: 1 or more");
                 w.set_max_bytes_in_flight(static_cast<std::size_t>(bytes));
             },
-            nb::for_setter(nb::arg("bytes")), R"(Bytes of messages that this rank may have under way: whole buffers, and 256 bytes for each transfer.
+            nb::for_setter(nb::arg("bytes")),
+            R"(Bytes of messages that this rank may have under way: whole buffers, and 256 bytes for each transfer.
 
 An update waits for room beyond them. May be set at any time and differ per rank. UserError below 1.)")
         .def_prop_ro("bytes_in_flight", &world::bytes_in_flight, "Bytes of messages that this rank has under way.");
