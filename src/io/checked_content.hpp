@@ -12,6 +12,9 @@
 /// What files with checksums need besides datasets.
 namespace craton::io {
 
+/// Of a dataset: the checksum of its elements.
+constexpr const char* checksum_attribute = "checksum";
+
 template <class T> hid_t scalar_type() {
     if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
     if constexpr (std::is_same_v<T, std::int64_t>) return H5T_NATIVE_INT64;

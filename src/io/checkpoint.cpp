@@ -10,7 +10,6 @@
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
-#include <craton/runtime/idle_backoff.hpp>
 
 #include <fmt/format.h>
 
@@ -133,7 +132,7 @@ void checkpoint::state::finish(std::int64_t subset, std::thread::id thread, bool
         finished.push_back(subset);
     }
     if (--open_of_thread[thread] == 0) open_of_thread.erase(thread);
-    --open;
+    if (--open == 0) ranks->wake_sleepers();
 }
 
 checkpoint::open_subset checkpoint::begin(std::int64_t subset) {
@@ -175,18 +174,10 @@ void checkpoint::state::let_others_go_on() {
 
 // Polls: other ranks may need this one to get on with theirs.
 void checkpoint::state::wait_for_open_subsets() {
-    runtime::idle_backoff backoff;
-    const auto all_closed = [&] {
+    ranks->attend_while([&] {
         const std::lock_guard guard(mutex);
-        return open == 0;
-    };
-    while (!all_closed()) {
-        if (ranks->poll() > 0) {
-            backoff.something_happened();
-        } else {
-            backoff.pause();
-        }
-    }
+        return open > 0;
+    });
 }
 
 // ----------------------------------------------------------------------------------------------------------- life, arrays

@@ -25,7 +25,6 @@ constexpr const char* ordinal_attribute = "saves_before";
 constexpr const char* arrays_group = "arrays";
 constexpr const char* counted_dataset = "counted";
 constexpr const char* numbers_group = "numbers";
-constexpr const char* checksum_attribute = "checksum";
 constexpr const char* magnitude_attribute = "magnitude";
 
 std::string place_of(const named_array& a) { return fmt::format("{}/{}", arrays_group, a.name); }

@@ -73,18 +73,31 @@ void select(hid_t file_space, const dimension_part& rows, const dimension_part& 
     H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), stride.data(), count.data(), block.data());
 }
 
+enum class direction { to_file, to_storage, compare };
+
+bool is_skipped(direction where, const transfer_options& options, std::size_t piece, std::size_t pieces) {
+    return where == direction::compare && !is_read_back(options.verify, piece, pieces);
+}
+
 // Calls transfer(memory_space, rows, cols) for every piece, the same number of times on every rank, until it returns false on all.
-// A piece fits the buffer: whole rows of a rank as many as fit, parts of a row where not even one does (2^31 elements and more on
-// one rank, or in one block row, are then no concern of HDF5 or MPI-IO, which count a transfer in 32 bits here and there).
+// To compare: for those that are read back. A piece fits the buffer: whole rows of a rank as many as fit, parts of a row where not
+// even one does (2^31 elements and more on one rank, or in one block row, are then no concern of HDF5 or MPI-IO, which count a
+// transfer in 32 bits here and there).
 template <class Transfer>
-void for_each_piece(const stored_array& data, int rank, std::size_t buffer_bytes, hid_t file_space, Transfer transfer) {
+void for_each_piece(direction where, const stored_array& data, int rank, const transfer_options& options, hid_t file_space,
+                    Transfer transfer) {
     const auto& layout = data.layout;
-    const std::int64_t fit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer_bytes) / element_bytes(data.element));
+    const std::int64_t fit =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(options.buffer_bytes) / element_bytes(data.element));
     const std::int64_t widest = most_of_a_process(layout.cols);
     const std::int64_t most_rows = std::max<std::int64_t>(1, fit / widest);
     const std::int64_t most_cols = std::min(fit, widest);
-    for (const auto& rows : cut(layout.rows, layout.process_row(rank), most_rows)) {
-        for (const auto& cols : cut(layout.cols, layout.process_col(rank), most_cols)) {
+    const auto all_rows = cut(layout.rows, layout.process_row(rank), most_rows);
+    const auto all_cols = cut(layout.cols, layout.process_col(rank), most_cols);
+    std::size_t piece = 0;
+    for (const auto& rows : all_rows) {
+        for (const auto& cols : all_cols) {
+            if (is_skipped(where, options, piece++, all_rows.size() * all_cols.size())) continue;
             const auto elements = static_cast<hsize_t>(rows.local_count * cols.local_count);
             const hsize_t at_least_one = std::max<hsize_t>(elements, 1);
             const hdf5_handle memory_space(H5Screate_simple(1, &at_least_one, nullptr), H5Sclose);
@@ -94,8 +107,6 @@ void for_each_piece(const stored_array& data, int rank, std::size_t buffer_bytes
         }
     }
 }
-
-enum class direction { to_file, to_storage, compare };
 
 // Between column-major storage and the row-major buffer; false when, to compare, any of it differs.
 template <class Element>
@@ -154,26 +165,24 @@ std::string transfer_in_runs(direction where, hid_t dataset, const stored_array&
     std::vector<std::byte> buffer;
     std::string failure;
     bool same = true;
-    for_each_piece(
-        data, ranks.rank(), options.buffer_bytes, file_space.get(), [&](hid_t memory, const auto& rows, const auto& cols) {
-            const std::int64_t elements = std::max<std::int64_t>(1, rows.local_count * cols.local_count);
-            buffer.resize(std::max(buffer.size(), static_cast<std::size_t>(elements * element_bytes(data.element))));
-            const auto copy = [&] {
-                return with_element_size(data.element, [&](auto e) {
-                    return transpose<decltype(e)>(where, data.elements, lld, rows, cols, buffer.data());
-                });
-            };
-            if (where == direction::to_file) copy();
-            const deadline watch(ranks.rank(), transfer_in_words(name), options.patience_s);
-            const bool done = (where == direction::to_file
-                                   ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
-                                   : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
-            if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
-            if (!goes_on_everywhere(ranks, failure, name, options)) return false;
-            // A rank that has found a difference goes on, for the pieces that are left are collective.
-            if (where != direction::to_file) same = copy() && same;
-            return true;
-        });
+    for_each_piece(where, data, ranks.rank(), options, file_space.get(), [&](hid_t memory, const auto& rows, const auto& cols) {
+        const std::int64_t elements = std::max<std::int64_t>(1, rows.local_count * cols.local_count);
+        buffer.resize(std::max(buffer.size(), static_cast<std::size_t>(elements * element_bytes(data.element))));
+        const auto copy = [&] {
+            return with_element_size(
+                data.element, [&](auto e) { return transpose<decltype(e)>(where, data.elements, lld, rows, cols, buffer.data()); });
+        };
+        if (where == direction::to_file) copy();
+        const deadline watch(ranks.rank(), transfer_in_words(name), options.patience_s);
+        const bool done = (where == direction::to_file
+                               ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
+                               : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
+        if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
+        if (!goes_on_everywhere(ranks, failure, name, options)) return false;
+        // A rank that has found a difference goes on, for the pieces that are left are collective.
+        if (where != direction::to_file) same = copy() && same;
+        return true;
+    });
     if (failure.empty() && !same) {
         failure =
             fmt::format("elements that rank {} reads in '{}' are other ones when read back than were written", ranks.rank(), name);
@@ -209,7 +218,10 @@ std::string transfer_whole_rows(direction where, hid_t dataset, const stored_arr
     std::vector<std::byte> whole, wanted;
     std::string failure;
     bool same = true;
-    for (const auto& piece : cut(data.layout.rows, data.layout.process_row(ranks.rank()), most_rows)) {
+    const auto pieces = cut(data.layout.rows, data.layout.process_row(ranks.rank()), most_rows);
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+        if (is_skipped(where, options, k, pieces.size())) continue;
+        const auto& piece = pieces[k];
         const whole_rows::range rows{piece.local_first, piece.local_count};
         const auto own = between.own_share(rows);
         const hsize_t elements = static_cast<hsize_t>(own.count * between.width());
@@ -264,7 +276,7 @@ std::string write_dataset(hid_t file, const stored_array& data, const comm::comm
         H5Dclose);
     if (!dataset.valid()) return last_hdf5_error();
     std::string failure = transfer_dataset(direction::to_file, dataset.get(), data, ranks, name, options);
-    if (options.verify && ranks.maximum(failure.empty() ? 0 : 1) == 0)
+    if (options.verify != read_back::nothing && ranks.maximum(failure.empty() ? 0 : 1) == 0)
         failure = transfer_dataset(direction::compare, dataset.get(), data, ranks, name, options);
     if (!dataset.close() && failure.empty()) failure = last_hdf5_error();
     return failure;

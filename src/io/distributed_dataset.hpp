@@ -11,9 +11,9 @@
 
 namespace craton::io {
 
-/// Creates the dataset in an open file, writes every rank's elements to their global places and, with options.verify, reads them
-/// back and compares them bit for bit. Collective. Returns "" or, on the ranks that saw it, why it failed; all ranks stop at the
-/// same transfer. Ends the job when a failed transfer does not come back on other ranks.
+/// Creates the dataset in an open file, writes every rank's elements to their global places, and reads back what options.verify
+/// says. Collective. Returns "" or, on the ranks that saw it, why it failed; all ranks stop at the same transfer. Ends the job when
+/// a failed transfer does not come back on other ranks.
 [[nodiscard]] std::string write_dataset(hid_t file, const stored_array& data, const comm::communicator& ranks,
                                         const std::string& name, const transfer_options& options);
 /// Reads every rank's elements. Otherwise as write_dataset.

@@ -1,5 +1,6 @@
 #include <craton/io/matrix_file.hpp>
 
+#include "checked_content.hpp"
 #include "collective_file.hpp"
 #include "distributed_dataset.hpp"
 #include "element_type.hpp"
@@ -30,6 +31,18 @@ std::string loadable_or_why_not(const std::string& path, const std::string& data
     return reason.empty() ? "" : cannot_load(path, dataset, reason);
 }
 
+// Of the elements that were read. Collective; "" where they are those that the dataset's checksum was made of, or it has none.
+std::string damage(hid_t dataset, const stored_array& data, const comm::communicator& ranks) {
+    if (H5Aexists(dataset, checksum_attribute) == 0) return {};
+    const std::uint64_t found = sum_of_ranks(ranks, local_checksum(data, ranks.rank()));
+    std::uint64_t wanted = 0;
+    if (!read_scalar(dataset, checksum_attribute, wanted)) return last_hdf5_error();
+    if (wanted == found) return {};
+    return fmt::format("its checksum is {:016x} but the file says {:016x}; allowed: a dataset as it was saved, or one without the "
+                       "attribute '{}'",
+                       found, wanted, checksum_attribute);
+}
+
 } // namespace
 
 void save_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
@@ -42,12 +55,16 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
                        static_cast<std::uintmax_t>(element_bytes(data.element));
     if (communicator.rank() == 0) remove_leftovers(file);
     comm::agree(communicator, communicator.rank() == 0 ? why_not_writable(file, bytes) : "");
+    const std::uint64_t checksum = sum_of_ranks(communicator, local_checksum(data, communicator.rank()));
     const auto write = [&](hid_t open) -> std::string {
         // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.
-        auto failure = write_dataset(open, data, communicator, dataset, options.transfer);
+        const auto failure = write_dataset(open, data, communicator, dataset, options.transfer);
         const hdf5_handle written(H5Dopen2(open, dataset.c_str(), H5P_DEFAULT), H5Dclose);
-        const auto not_described = write_attributes(written.get(), attributes);
-        return failure.empty() ? not_described : failure;
+        first_failure all;
+        all.keep(failure);
+        all.keep(write_attributes(written.get(), attributes));
+        all.unless(write_scalar(written.get(), checksum_attribute, checksum));
+        return all.reason();
     };
     if (!options.append) {
         write_aside(communicator, file, bytes, options.transfer, previous::replaced, write);
@@ -66,8 +83,13 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
     const auto access = collective_access(communicator, options);
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
-    const auto failure = read_dataset(file.get(), data, communicator, dataset, options);
-    comm::agree(communicator, failure.empty() ? "" : cannot_load(path, dataset, failure));
+    const auto agree = [&](const std::string& failure) {
+        comm::agree(communicator, failure.empty() ? "" : cannot_load(path, dataset, failure));
+    };
+    agree(read_dataset(file.get(), data, communicator, dataset, options));
+    const hdf5_handle opened(H5Dopen2(file.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
+    agree(opened.valid() ? "" : last_hdf5_error());
+    agree(damage(opened.get(), data, communicator));
 }
 
 } // namespace craton::io

@@ -9,15 +9,11 @@ namespace craton::runtime {
 
 namespace {
 
-using clock = std::chrono::steady_clock;
-
-// After the last message it looks on for so long without sleeping: what answers it comes soon.
-constexpr std::chrono::microseconds awake_after_a_message{200};
-// While something is under way, longer: one long message over a slow network takes milliseconds, and MPI moves it only while it is
-// looked after.
-constexpr std::chrono::milliseconds awake_while_busy{20};
-constexpr std::chrono::milliseconds longest_sleep_idle{100};
-constexpr std::chrono::milliseconds longest_sleep_busy{1};
+// One long message over a slow network takes milliseconds.
+constexpr attention of_the_thread{.awake = std::chrono::microseconds{200},
+                                  .awake_while_busy = std::chrono::milliseconds{20},
+                                  .longest_sleep = std::chrono::milliseconds{100},
+                                  .longest_sleep_while_busy = std::chrono::milliseconds{1}};
 
 } // namespace
 
@@ -74,22 +70,7 @@ void progress_thread::run() {
 }
 
 void progress_thread::serve() {
-    const auto go_on = [this] { return wanted_.load() == state::running; };
-    auto last_message = clock::now();
-    while (go_on()) {
-        if (world_->poll() > 0) {
-            last_message = clock::now();
-            std::this_thread::yield(); // fewer cores than threads: the others come first
-            continue;
-        }
-        const bool busy = world_->busy();
-        const auto quiet = clock::now() - last_message;
-        if (quiet < (busy ? clock::duration(awake_while_busy) : clock::duration(awake_after_a_message))) {
-            std::this_thread::yield();
-        } else if (world_->wait_for_arrivals(busy ? longest_sleep_busy : longest_sleep_idle, go_on)) {
-            last_message = clock::now();
-        }
-    }
+    world_->attend_while([this] { return wanted_.load() == state::running; }, of_the_thread);
 }
 
 } // namespace craton::runtime

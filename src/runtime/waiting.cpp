@@ -37,6 +37,28 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
     return nap.sleep(bell_->reaches_all() ? at_most : std::min(at_most, longest_sleep_unrung));
 }
 
+double world::attend_while(const std::function<bool()>& go_on, const attention& how) {
+    using clock = std::chrono::steady_clock;
+    clock::duration in_handlers{};
+    auto last_message = clock::now();
+    while (go_on()) {
+        const auto look = clock::now();
+        if (poll() > 0) {
+            last_message = clock::now();
+            in_handlers += last_message - look;
+            std::this_thread::yield(); // fewer cores than threads: the others come first
+            continue;
+        }
+        const bool is_busy = busy();
+        if (look - last_message < (is_busy ? how.awake_while_busy : how.awake)) {
+            std::this_thread::yield();
+        } else if (wait_for_arrivals(is_busy ? how.longest_sleep_while_busy : how.longest_sleep, go_on)) {
+            last_message = clock::now();
+        }
+    }
+    return std::chrono::duration<double>(in_handlers).count();
+}
+
 void world::wake_sleepers() noexcept { bell_->ring(rank()); }
 
 void world::wait_for(condition done, condition rings) {

@@ -18,6 +18,21 @@ namespace craton::io {
 /// What a file says of its data beside them: dt_s, h_m, units, the direction of a force.
 using file_attributes = std::map<std::string, std::variant<std::int64_t, double, std::string, std::vector<double>>>;
 
+/// What is read back after it was written, and compared bit for bit: a library on the way to the disk, or the disk, may keep
+/// something else and report nothing. What was just written comes back from the node's memory in most cases, so this tells of
+/// libraries; of the disk the checksum tells when the file is loaded.
+enum class read_back {
+    nothing,
+    some,      ///< of each rank's transfers of buffer_bytes the first 16, every 16th after them, and the last
+    everything ///< takes as long as loading the file
+};
+/// Whether a transfer, by its number of how many, is among them.
+[[nodiscard]] inline bool is_read_back(read_back what, std::size_t transfer, std::size_t transfers) noexcept {
+    constexpr std::size_t first = 16;
+    const bool is_in_some = transfer < first || transfer % first == 0 || transfer + 1 == transfers;
+    return what == read_back::everything || (what == read_back::some && is_in_some);
+}
+
 /// How elements travel between storage and file.
 struct transfer_options {
     /// Passed on to MPI-IO, over those of the environment (hints_from_environment); the same on every rank.
@@ -25,9 +40,7 @@ struct transfer_options {
     /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every
     /// rank.
     std::size_t buffer_bytes = std::size_t{64} << 20;
-    /// Reads back what was written and compares it bit for bit: a disk, or a library on the way to it, may keep something else and
-    /// report nothing.
-    bool verify = true;
+    io::read_back verify = io::read_back::some;
     /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5
     /// 1.10.8 when one rank could not write in the middle of a transfer; whether other versions do is not known). When one transfer
     /// of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line and ends the job with exit code
@@ -56,7 +69,8 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
 /// Saves a committed matrix as an HDF5 dataset in global order (row major: element (i, j) is dataset[i, j], whoever owned it).
 /// Collective, blocking; any size. A new file is written beside `path`, forced to disk and renamed when it is whole, so what was at
 /// `path` survives a failure. Throws user_error on every rank when the file cannot be written (no such folder, no space), naming
-/// path and cause, and for hints that MPI cannot take or that differ between ranks.
+/// path and cause, and for hints that MPI cannot take or that differ between ranks. The dataset gets a checksum of its
+/// elements, as its attribute `checksum`.
 template <class T>
 void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const save_options& options = {}) {
@@ -65,7 +79,8 @@ void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& p
 
 /// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking; commits the matrix first. Throws user_error
 /// on every rank, with the matrix as it was, when the file is missing, is not HDF5, is cut short, has no such dataset, or holds
-/// another shape or precision (naming both), and for hints as save_matrix.
+/// another shape or precision (naming both), and for hints as save_matrix; and, with the matrix overwritten, when the elements are
+/// not those of its attribute `checksum`. A dataset without that attribute, of another program, is taken as it is.
 template <class T>
 void load_matrix(array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const transfer_options& options = {}) {

@@ -45,6 +45,17 @@ struct world_statistics {
     std::int64_t transfers_sent = 0; ///< MPI messages: few within a node, and small ones travel together
 };
 
+/// How a thread that only attends to messages spends its time when none comes. While it is awake it gives up its core after every
+/// look; then it sleeps, and is woken by ranks of the same machine.
+struct attention {
+    /// After a message: what answers it comes soon.
+    std::chrono::microseconds awake{20};
+    /// The same while something is under way: MPI moves a long message only while it is looked after.
+    std::chrono::microseconds awake_while_busy{20};
+    std::chrono::microseconds longest_sleep{std::chrono::milliseconds{100}};
+    std::chrono::microseconds longest_sleep_while_busy{100};
+};
+
 /// Ranks that share one address space. Made explicitly from a communicator; several may live side by side.
 ///
 /// Messages (active messages: von Eicken et al. 1992; French et al. 2015, III-B) run a registered handler at the target, one at a
@@ -128,7 +139,11 @@ class world {
     /// one), after a last poll(). Returns true when that poll ran a handler or found another thread at it, `go_on` (asked once,
     /// before the sleep) was false, or the sleep ended early. For threads that only poll.
     bool wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on = {});
-    /// Ends the wait_for_arrivals() of other threads of this rank; make their `go_on` false before, or they sleep again.
+    /// Attends to messages while `go_on` holds and other threads of this rank compute. `go_on` is asked between looks and before
+    /// each sleep. Who makes it false calls wake_sleepers(). Returns the seconds that handlers took. Not inside a handler.
+    double attend_while(const std::function<bool()>& go_on, const attention& how = {});
+    /// Ends the sleeps of other threads of this rank in attend_while() and wait_for_arrivals(); make their `go_on` false before, or
+    /// they sleep again.
     void wake_sleepers() noexcept;
     /// Waits, polling, for what other ranks or threads bring about. It looks a few times, then gives up the core between its looks.
     /// Where the machine has more ranks of this world than cores it then sleeps until a message or a wake() comes, a millisecond at

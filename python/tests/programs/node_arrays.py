@@ -5,7 +5,7 @@ mpiexec -n 4 python node_arrays.py
 
 import numpy as np
 from craton import UserError, World
-from craton.arrays.node_memory import made_once_per_node
+from craton.arrays.node_memory import NodeCopies, made_once_per_node
 from mpi4py import MPI
 
 comm = MPI.COMM_WORLD
@@ -42,6 +42,26 @@ try:
     raise SystemExit("no error")
 except (ZeroDivisionError, RuntimeError) as error:
     assert "division by zero" in str(error)
+
+nodes = NodeCopies(world, comm)
+offsets = np.array([0, 3, 3, 10, 11, 20, 26])  # elements of six items, one of which has none
+first, last = nodes.part(6)
+assert sum(comm.allgather(last - first)) == 6
+for times in (1.0, 2.0):
+    whole = nodes.of_parts(times * np.arange(offsets[first], offsets[last]), offsets)
+    assert np.array_equal(whole, times * np.arange(26.0)), whole
+    assert comm.size == 1 or not whole.flags.writeable
+told = nodes.of_root(np.linspace(0.0, 1.0, 7) if comm.rank == 0 else None)
+assert np.array_equal(told, np.linspace(0.0, 1.0, 7)) and np.array_equal(whole, 2.0 * np.arange(26.0))
+assert nodes.of_root(np.empty(0) if comm.rank == 0 else None).size == 0
+# One copy for each node: what the first rank of a node writes the others see.
+if comm.size > 1:
+    whole.flags.writeable = True
+    maker = next(rank for rank in range(world.size) if world.shares_memory_with(rank))
+    if comm.rank == maker:
+        whole[0] = 100.0 + maker
+    comm.Barrier()
+    assert whole[0] == 100.0 + maker
 comm.Barrier()
 if comm.rank == 0:
     print("node arrays: ok")

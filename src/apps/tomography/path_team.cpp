@@ -1,7 +1,6 @@
 #include "path_team.hpp"
 
 #include <craton/base/timer.hpp>
-#include <craton/runtime/idle_backoff.hpp>
 
 #include <algorithm>
 #include <thread>
@@ -36,7 +35,7 @@ void path_team::work_until_done(int thread, const std::function<void(int, std::i
     } catch (...) {
         fail_with_current_exception();
     }
-    working_.fetch_sub(1, std::memory_order_release);
+    if (working_.fetch_sub(1, std::memory_order_release) == 1) world_->wake_sleepers();
 }
 
 void path_team::fail_with_current_exception() {
@@ -73,28 +72,20 @@ double path_team::run(const std::function<void(int, std::int64_t)>& work) {
     for (int thread = 0; thread < options_->threads; ++thread) {
         team.emplace_back([this, thread, &work] { work_until_done(thread, work); });
     }
-    double poll_s = 0;
     base::timer since_report;
-    runtime::idle_backoff idle;
-    while (working_.load(std::memory_order_acquire) > 0) {
-        const base::timer clock;
-        if (world_->poll() > 0) {
-            poll_s += clock.seconds();
-            idle.something_happened();
-        } else {
-            idle.pause();
-        }
+    const double handlers_s = world_->attend_while([&] {
         if (since_report.seconds() > seconds_between_reports) {
             report_progress();
             since_report.restart();
         }
-    }
+        return working_.load(std::memory_order_acquire) > 0;
+    });
     team.clear(); // joins
     if (failure_) std::rethrow_exception(failure_);
     // Nobody may destroy the counter while another rank still asks it.
     world_->barrier();
     if (options_->progress && world_->rank() == 0) options_->progress(handed_out(), paths_);
-    return poll_s;
+    return handlers_s;
 }
 
 } // namespace craton::tomography

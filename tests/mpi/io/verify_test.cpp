@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <dlfcn.h>
 #include <filesystem>
@@ -92,7 +93,7 @@ TEST_P(verify_test, one_bit_that_the_disk_changed_is_noticed_by_every_rank) {
     // The corners belong to different ranks; with little buffers there are many pieces, and the difference may be in the first of
     // them.
     for (const std::size_t buffer_bytes : {std::size_t{1} << 20, std::size_t{200}}) {
-        const io::transfer_options transfer{.hints = {}, .buffer_bytes = buffer_bytes};
+        const io::transfer_options transfer{.hints = {}, .buffer_bytes = buffer_bytes, .verify = io::read_back::everything};
         for (const std::int64_t row : {std::int64_t{0}, size - 1}) {
             for (const std::int64_t col : {std::int64_t{0}, size - 1}) {
                 spoil(row, col);
@@ -115,7 +116,7 @@ TEST_P(verify_test, one_bit_of_an_array_is_noticed_by_every_rank) {
     array::dist_array<double, 2> a(world(), array::tile_layout<2>::block_cyclic({size, size}, {9, 4}, {world().size(), 1}));
     a.fill(1.5);
     for (const std::size_t buffer_bytes : {std::size_t{1} << 20, std::size_t{200}}) {
-        const io::transfer_options transfer{.hints = {}, .buffer_bytes = buffer_bytes};
+        const io::transfer_options transfer{.hints = {}, .buffer_bytes = buffer_bytes, .verify = io::read_back::everything};
         for (const std::int64_t place : {std::int64_t{0}, size - 1}) {
             spoil(place, place);
             expect_user_error([&] { io::save_dist_array(a, path(), "a", {.transfer = transfer}); },
@@ -127,15 +128,59 @@ TEST_P(verify_test, one_bit_of_an_array_is_noticed_by_every_rank) {
         }
     }
     spoil(0, 0);
-    EXPECT_NO_THROW(io::save_dist_array(a, path(), "a", {.transfer = {.verify = false}}));
+    EXPECT_NO_THROW(io::save_dist_array(a, path(), "a", {.transfer = {.verify = io::read_back::nothing}}));
     EXPECT_EQ(readings(), 0);
     world().barrier();
 }
 
 TEST_P(verify_test, without_it_nothing_is_read_back) {
     spoil(0, 0);
-    EXPECT_NO_THROW(io::save_matrix(matrix(), path(), "a", {.transfer = {.verify = false}}));
+    EXPECT_NO_THROW(io::save_matrix(matrix(), path(), "a", {.transfer = {.verify = io::read_back::nothing}}));
     EXPECT_EQ(readings(), 0);
+    world().barrier();
+}
+
+TEST_P(verify_test, some_is_the_first_sixteen_a_sixteenth_and_the_last) {
+    // A row is a transfer: no buffer has room for two.
+    const auto readings_of = [&](io::read_back verify) {
+        spoil(0, 0);
+        expect_user_error(
+            [&] {
+                io::save_matrix(matrix(), path(), "a",
+                                {.transfer = {.hints = {}, .buffer_bytes = size * sizeof(double), .verify = verify}});
+            },
+            {"when read back than were written"});
+        return readings();
+    };
+    const int all = readings_of(io::read_back::everything);
+    const int some = readings_of(io::read_back::some);
+    const int later = std::max(0, all - 1) / 16;
+    EXPECT_EQ(some, all <= 16 ? all : 16 + later + ((all - 1) % 16 == 0 ? 0 : 1));
+    spoil(size - 1, size - 1); // in the last transfer of a rank
+    EXPECT_THROW(io::save_matrix(matrix(), path(), "a", {.transfer = {.hints = {}, .buffer_bytes = size * sizeof(double)}}),
+                 user_error);
+    world().barrier();
+}
+
+TEST_P(verify_test, one_bit_that_changes_after_saving_is_noticed_by_loading) {
+    io::save_matrix(matrix(), path(), "a");
+    EXPECT_NO_THROW(io::load_matrix(matrix(), path(), "a"));
+    std::int64_t first_byte = 0;
+    before_reading = [&](hid_t dataset) { first_byte = static_cast<std::int64_t>(H5Dget_offset(dataset)); };
+    io::load_matrix(matrix(), path(), "a");
+    before_reading = {};
+    world().barrier();
+    if (world().rank() == 0) {
+        std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+        const auto place = static_cast<std::streamoff>(first_byte + size * 8 * 8 + 7 * 8);
+        file.seekg(place);
+        const auto was = static_cast<char>(file.get());
+        file.seekp(place);
+        file.put(static_cast<char>(was ^ 4));
+    }
+    world().barrier();
+    expect_user_error([&] { io::load_matrix(matrix(), path(), "a"); },
+                      {"cannot load matrix 'a' from '" + path() + "'", "its checksum is", "but the file says"});
     world().barrier();
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +78,30 @@ class Observations:
             return None
         return neighbour_correlation(self.correlation_s, self.paths.sample_interval_s)
 
-    def window_misfits(self, predicted: f64) -> f64:
-        """2 chi / N of each window by seismograms of all, without what the emphasis says."""
+    def of_windows(
+        self, tell: Callable[[Observations, f64], NDArray[Any]], predicted: f64, comm: MPI.Comm | None = None
+    ) -> NDArray[Any]:
+        """What `tell` finds of each window. predicted: seismograms of all windows, m.
+
+        Collective where there is a comm: each rank then asks it of its share of the windows and their seismograms, and all get the
+        whole. The same on any number of ranks, bit for bit, if `tell` looks at each window alone.
+        """
+        count = len(self.paths)
+        first, last = (0, count) if comm is None else share(count, comm.size, comm.rank)
+        mine: NDArray[Any] = np.empty(0, bool)  # which with other numbers makes theirs
+        if first < last:
+            begin, end = self.paths.offsets[[first, last]]
+            mine = tell(self.part(first, last), predicted[begin:end])
+        return mine if comm is None else np.concatenate(comm.allgather(mine))
+
+    def white_squares(self, predicted: f64) -> f64:
+        """Squared residuals of each window, their sum, without what the emphasis says."""
         white = self.whitened(self.observed - predicted)
-        return np.asarray(np.add.reduceat(white**2, self.paths.offsets[:-1]) / self.independent)
+        return np.asarray(np.add.reduceat(white * white, self.paths.offsets[:-1]))
+
+    def window_misfits(self, predicted: f64, comm: MPI.Comm | None = None) -> f64:
+        """2 chi / N of each window, without what the emphasis says. Collective where there is a comm."""
+        return np.asarray(self.of_windows(Observations.white_squares, predicted, comm) / self.independent)
 
     def weighted(self, traces: f64) -> f64:
         """F W times samples of all paths, with what the emphasis leaves out: the misfit is half the squared norm of it."""
@@ -93,13 +114,7 @@ class Observations:
 
         Collective where there is a comm: the ranks then share the windows. The same on any number of them, bit for bit.
         """
-        count = len(self.paths)
-        first, last = (0, count) if comm is None else share(count, comm.size, comm.rank)
-        mine = np.zeros(0)
-        if first < last:
-            begin, end = self.paths.offsets[[first, last]]
-            mine = self.part(first, last).squares(predicted[begin:end])
-        return 0.5 * float(np.sum(mine if comm is None else np.concatenate(comm.allgather(mine))))
+        return 0.5 * float(np.sum(self.of_windows(Observations.squares, predicted, comm)))
 
     def squares(self, predicted: f64) -> f64:
         """Squared residuals of each window, their sum, as the emphasis has them."""
@@ -117,11 +132,14 @@ class Observations:
         """Of arrival times, the longest shift that is tried, in samples."""
         return int(np.ceil(self.emphasis.furthest_s / self.paths.sample_interval_s))
 
-    @property
-    def weighted_norm(self) -> float:
-        """Half the squared data, weighted: the misfit of no seismograms at all."""
-        white = self.weighted(self.observed)
-        return 0.5 * float(np.sum(white * white))
+    def weighted_norm(self, comm: MPI.Comm | None = None) -> float:
+        """Half the squared data, weighted: the misfit of no seismograms at all. Collective where there is a comm."""
+
+        def squares(data: Observations, _: f64) -> f64:
+            white = data.weighted(data.observed)
+            return np.asarray(np.add.reduceat(white * white, data.paths.offsets[:-1]))
+
+        return 0.5 * float(np.sum(self.of_windows(squares, self.observed, comm)))
 
     def whitened(self, traces: f64) -> f64:
         """W times samples of all paths, C_d^-1 = W^T W: half the squared norm is the misfit of all windows and periods."""

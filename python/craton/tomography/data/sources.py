@@ -26,6 +26,7 @@ from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import NEAREST_DEG, PathTable, left_out, too_near
 
 if TYPE_CHECKING:
+    from craton.arrays.node_memory import NodeCopies
     from craton.tomography.config.load import Config
 
 f64 = NDArray[np.float64]
@@ -40,6 +41,20 @@ def read_catalogues(config: Config, comm: MPI.Comm) -> tuple[Events, Stations]:
             read_stations(config.stations.file, config.stations.maximum),
         ),
     )
+
+
+def shared_observations(comm: MPI.Comm, nodes: NodeCopies, make: Callable[[], Observations]) -> Observations:
+    """Collective: what rank 0 makes or reads, with the samples once in each node's memory. Raises as on_root."""
+    samples: f64 | None = None
+
+    def without_samples() -> Observations:
+        nonlocal samples
+        made = make()
+        samples = made.observed
+        return replace(made, observed=np.empty(0))
+
+    found = on_root(comm, without_samples)
+    return replace(found, observed=nodes.of_root(samples))
 
 
 def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Observations:

@@ -65,7 +65,7 @@ class Assembly:
             return self.add_all(state, predicted, ROUNDED)
         with self.run.phases("misfit"):
             chi_data = self.synthetics.chi_data(state.latest)
-        found = {"chi_data": chi_data, "data_norm": self.observations.weighted_norm}
+        found = {"chi_data": chi_data, "data_norm": self.observations.weighted_norm(self.run.comm)}
         self.check_finite(found, np.zeros(0))
         quanta = on_root(self.run.comm, lambda: self.panels.quanta(state.latest, chi_data))
         while True:

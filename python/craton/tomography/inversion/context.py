@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from craton import _craton
+    from craton.arrays.node_memory import NodeCopies
     from craton.runs.progress_file import ProgressFile
     from craton.tomography.config.load import Config
     from craton.tomography.folder import RunFolder
@@ -79,7 +80,7 @@ class Awaited(Exception):
 
 @dataclass
 class RunContext:
-    """The same on every rank but for `console`, which is rank 0's."""
+    """The same on every rank but for `console`, which is rank 0's. Its making is collective."""
 
     config: Config
     comm: MPI.Comm
@@ -96,9 +97,14 @@ class RunContext:
     long_period_iterations: int = 0
     """Of the iterations so far; max_iterations does not count them."""
     phases: Phases = field(init=False)
+    nodes: NodeCopies = field(init=False)
+    """What makes vectors that all ranks read."""
 
     def __post_init__(self) -> None:
+        from craton.arrays.node_memory import NodeCopies  # starts MPI
+
         self.console = self.console if self.comm.rank == 0 else None
+        self.nodes = NodeCopies(self.world, self.comm)
         self.phases = Phases(lambda: self.world.stats()["bytes_sent"])
 
     @property

@@ -71,7 +71,7 @@ class Inversion:
         self.synthetics: Synthetics = self.outside or self.theory
         self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, len(self.prior.mean))
         self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics, self.corrections)
-        self.schedule = Schedule(run.config, self.observations)
+        self.schedule = Schedule(run.config, self.observations, run.comm)
         within_km = run.config.data.redundancy_km
         self.redundancy = 1.0 / redundancy(self.observations.paths, within_km) if within_km else None
         """Weights of windows that tell the same."""
@@ -94,7 +94,7 @@ class Inversion:
 
         return OutsideSynthetics(
             run.config,
-            run.comm,
+            run.nodes,
             lambda: run.place.synthetics,
             self.observations,
             fields,
@@ -155,10 +155,10 @@ class Inversion:
         of.weights = self.redundancy
         if settings.long_periods_first:
             of.misfit, of.furthest_s = self.schedule.misfit(state.period_s)
-            skipped = on_root(self.run.comm, lambda: self.schedule.left_out(g, state.period_s))
+            skipped = self.schedule.left_out(g, state.period_s)
             of.left_out = skipped if skipped.any() else None
         if settings.robust != "none" and of.misfit == "waveform":  # late waves are no outliers among arrival times
-            found = robust_weights(settings.robust, self.observations.window_misfits(g))
+            found = robust_weights(settings.robust, self.observations.window_misfits(g, self.run.comm))
             of.weights = found if self.redundancy is None else self.redundancy * found
             if few := int(np.sum(found < 0.5)):
                 self.run.say(
@@ -242,10 +242,12 @@ class Inversion:
             last, first = self.synthetics.seismograms(state.latest), self.first_g
             if first is None:
                 first = self.synthetics.seismograms(state.models[0])
-            more = {"waveforms/initial": first.astype(np.float32), "waveforms/final": last.astype(np.float32)}
+            more = dict[str, Any]()
+            if run.comm.rank == 0:  # who writes them
+                more = {"waveforms/initial": first.astype(np.float32), "waveforms/final": last.astype(np.float32)}
             coverage = self.panels.coverage(self.basis)
         theory = self.checked_theory(last)
-        found = on_root(run.comm, lambda: self.judgement(last, theory))
+        found = self.judgement(last, theory)
         self.record.judgement = found
         run.say(found.text)
         if (target := self.target) is not None:
@@ -280,7 +282,7 @@ class Inversion:
         with run.phases("theory"):
             return check_theory(
                 self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.corrected_observations(), self.structure,
-                predicted, config.theory.check_windows, config.run.seed, run.comm, run.threads, run.say,
+                predicted, config.theory.check_windows, config.run.seed, run.nodes, run.threads, run.say,
             )  # fmt: skip
 
     @property
@@ -294,10 +296,12 @@ class Inversion:
         return replace(self.observations, paths=table)
 
     def judgement(self, predicted: f64, theory: TheoryCheck | None) -> Judgement:
-        """What the end is worth. predicted: g of the last model. Not collective."""
+        """What the end is worth. predicted: g of the last model."""
         chi_prior, half_s = self.state.iterations[-1].chi_prior, self.schedule.half_period_s(0.0)
         unknown = {kind.of for kind in self.corrections.kinds}
-        return judge(self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory, unknown)
+        return judge(
+            self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory, unknown, self.run.comm
+        )
 
     # ---------------------------------------------------------------------------------------------- table and record
 
@@ -307,10 +311,9 @@ class Inversion:
         if not state.iterations:
             with self.run.phases("misfit"):
                 g = self.first_g = self.synthetics.seismograms(state.latest)
-                white = data.whitened(data.observed)
-                state.data_norm = 0.5 * float(np.sum(white * white))
+                state.data_norm = data.plain.weighted_norm(self.run.comm)
                 state.iterations.append(self.iteration_record(0.0))
-                state.period_s, why = on_root(self.run.comm, lambda: self.schedule.first(g))
+                state.period_s, why = self.schedule.first(g)
             if why:
                 self.run.say(why)
             self.files.save(state, self.basis, self.target)

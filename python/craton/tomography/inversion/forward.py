@@ -17,16 +17,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.arrays.node_memory import NodeCopies
 from craton.errors import UserError
-from craton.runs.agreement import share
 from craton.tomography.data.corrections import Corrections
 from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
+
     from craton import Checkpoint, ConvergentVector, SymmetricMatrix, World
     from craton._craton import ForwardProblem, ModeCatalogue, ModelBasis, PathSet, SpheroidalCatalogue
     from craton.tomography.config.load import Config, TheorySettings
@@ -111,17 +112,11 @@ def forward_problems(
     return g, g if of.of_panels == of.kind else g.of_theory(of.of_panels)
 
 
-def predict(forward: ForwardProblem, paths: PathSet, model: f64, comm: MPI.Comm, threads: int) -> f64:
-    """Collective: g(m) of all paths by the theory of the modes, in metres, on every rank; each computes a contiguous share."""
-    bounds = [share(len(paths), comm.size, rank) for rank in range(comm.size)]
-    first, last = bounds[comm.rank]
+def predict(forward: ForwardProblem, paths: PathSet, model: f64, nodes: NodeCopies, threads: int) -> f64:
+    """Collective: g(m) of all paths by the theory of the modes, in metres, once in each node's memory. Ranks share the work."""
+    first, last = nodes.part(len(paths))
     mine = np.ascontiguousarray(forward.seismograms(paths, first, last, model, threads))
-    offsets = np.asarray(paths.offsets)
-    everything = np.empty(offsets[-1])
-    counts = [int(offsets[end] - offsets[begin]) for begin, end in bounds]
-    starts = [int(offsets[begin]) for begin, _ in bounds]
-    comm.Allgatherv(mine, [everything, counts, starts, MPI.DOUBLE])
-    return everything
+    return nodes.of_parts(mine, np.asarray(paths.offsets))
 
 
 class ModeTheory:
@@ -138,14 +133,18 @@ class ModeTheory:
         comm: MPI.Comm,
         settings: AssemblyConfig,
         corrections: Corrections | None = None,
+        nodes: NodeCopies | None = None,
     ) -> None:
-        """corrections: unknowns of the observations' earthquakes and stations, behind the model's; None: none."""
+        """Collective. corrections: unknowns of the observations' earthquakes and stations, behind the model's; None: none.
+
+        nodes: of world and comm; None: it makes them.
+        """
         self.problem, self.observations, self.settings = problem, observations, settings
         self.corrections = corrections or Corrections(observations.paths)
         self.paths = observations.paths.path_set(problem)
         """As the catalogues have them, or with the corrections of the last model."""
         self._at = np.zeros(self.corrections.size)
-        self._world, self._comm = world, comm
+        self._world, self._comm, self._nodes = world, comm, nodes or NodeCopies(world, comm)
         self._last: tuple[f64, f64] | None = None
 
     def structure_of(self, model: f64) -> f64:
@@ -166,7 +165,7 @@ class ModeTheory:
         """As Synthetics says. Those of the last model are kept."""
         if self._last is None or not np.array_equal(self._last[0], model):
             structure = self.structure_of(model)
-            self._last = model.copy(), predict(self.problem, self.paths, structure, self._comm, self.settings.threads)
+            self._last = model.copy(), predict(self.problem, self.paths, structure, self._nodes, self.settings.threads)
         return self._last[1]
 
     def chi_data(self, model: f64) -> float:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.runs.words import counted
+from craton.tomography.data.observations import Observations
 from craton.tomography.folder import Judgement, Outlier, TheoryCheck
 
 if TYPE_CHECKING:
-    from craton.tomography.data.observations import Observations
+    from mpi4py import MPI
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
@@ -48,17 +49,17 @@ def judge(
     longest_s: float,
     theory: TheoryCheck | None = None,
     unknown: Set[str] = frozenset(),
+    comm: MPI.Comm | None = None,
 ) -> Judgement:
-    """Of a run's last model.
+    """Of a run's last model. Collective where there is a comm, whose ranks then share out the windows.
 
     predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip. theory: what a richer one adds.
     unknown: event and station, where [corrections] has unknowns of them.
     """
-    table, white = data.paths, data.whitened(data.observed - predicted)
-    per_window = np.add.reduceat(white**2, table.offsets[:-1])
+    table, per_window = data.paths, data.of_windows(Observations.white_squares, predicted, comm)
     samples, total = data.independent, float(data.independent.sum())
     fit = float(per_window.sum()) / total
-    skipped = skipped_windows(data, data.observed, predicted, longest_s)
+    skipped = data.of_windows(lambda some, g: skipped_windows(some, some.observed, g, longest_s), predicted, comm)
     found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table), theory=theory)
     for kind, of, names in (
         ("earthquake", table.event, table.events.name),

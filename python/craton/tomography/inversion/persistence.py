@@ -27,6 +27,7 @@ from craton.runs import running
 from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
+from craton.tomography.data.sources import shared_observations
 from craton.tomography.folder import IterationRecord, RunFolder, RunRecord, StartRecord
 from craton.tomography.inversion.hessian_file import (
     Linearised,
@@ -121,7 +122,10 @@ class RunFiles:
 
     def data(self) -> Observations | None:
         """The data of a run that is resumed; None where it had not come so far."""
-        return self._left(lambda place: load_observations(place.data) if place.data.is_file() else None)
+        run = self.run
+        if not self._left(lambda place: place.data.is_file()):
+            return None
+        return shared_observations(run.comm, run.nodes, lambda: load_observations(run.place.data))
 
     def save_data(self, observations: Observations) -> None:
         """Writes data.h5, the first file of a run."""

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from craton.runs.agreement import on_root
 from craton.tomography.data.corrections import Corrections, about_unknowns, true_corrections
 from craton.tomography.data.paths import build_paths
-from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
+from craton.tomography.data.sources import (
+    file_observations,
+    read_catalogues,
+    shared_observations,
+    synthetic_observations,
+)
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, predict
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.model.earth_table import reference_earth
@@ -113,9 +118,11 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         prior = with_corrections(prior, corrections.precision)
         none = np.zeros(corrections.size)
         state = state or State([np.concatenate([first, none])], np.concatenate([weights, none]), corrections=len(none))
-        theory = panels = ModeTheory(problem, observations, run.world, run.comm, config.assembly, corrections)
+        theory = panels = ModeTheory(
+            problem, observations, run.world, run.comm, config.assembly, corrections, run.nodes
+        )
         if derivatives is not problem:
-            panels = ModeTheory(derivatives, observations, run.world, run.comm, config.assembly, corrections)
+            panels = ModeTheory(derivatives, observations, run.world, run.comm, config.assembly, corrections, run.nodes)
     if there is None:
         with run.phases("save"):
             files.save_data(observations)
@@ -180,7 +187,7 @@ def true_earth(run: RunContext, basis: ModelBasis) -> tuple[ModelBasis, f64]:
 def observations_of_file(run: RunContext) -> Observations:
     """Collective: the data that [data] file names."""
     events, stations = read_catalogues(run.config, run.comm)
-    return on_root(run.comm, lambda: file_observations(run.config, events, stations, run.say))
+    return shared_observations(run.comm, run.nodes, lambda: file_observations(run.config, events, stations, run.say))
 
 
 def synthetic_data(
@@ -195,8 +202,8 @@ def synthetic_data(
         problem = problem.of_theory(theory, source)
     errors = Corrections(table, config.target.errors)
     wrong = errors.applied(true_corrections(errors, config.run.seed))
-    traces = predict(problem, wrong.path_set(problem), model, run.comm, run.threads)
-    return synthetic_observations(config, table, traces)
+    traces = predict(problem, wrong.path_set(problem), model, run.nodes, run.threads)
+    return shared_observations(run.comm, run.nodes, lambda: synthetic_observations(config, table, traces))
 
 
 def tell_of_model(run: RunContext, toroidal: int, spheroidal: int | None, basis: ModelBasis) -> None:

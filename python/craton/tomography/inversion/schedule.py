@@ -19,6 +19,8 @@ from craton.tomography.data.emphasis import COMPARED, filtered, low_pass_taps
 from craton.tomography.inversion.judgement import skipped_windows, unlike_windows
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
+
     from craton.tomography.config.load import Config
     from craton.tomography.data.observations import Observations
     from craton.tomography.folder import IterationRecord
@@ -40,9 +42,11 @@ def usual_first_periods_s(filter_periods_s: Sequence[float]) -> tuple[float, ...
 
 
 class Schedule:
-    """The order of periods of a run. Not collective: what it says is the same on every rank."""
+    """The order of periods of a run. What it says is the same on every rank."""
 
-    def __init__(self, config: Config, data: Observations) -> None:
+    def __init__(self, config: Config, data: Observations, comm: MPI.Comm | None = None) -> None:
+        """comm: of the ranks that share out the windows; None: this one looks at all."""
+        self.comm = comm
         self.data, self.filter_periods_s = data, config.data.filter_periods_s
         self.settings = config.inversion
         self.first_periods_s = self.settings.first_periods_s or usual_first_periods_s(self.filter_periods_s)
@@ -53,17 +57,13 @@ class Schedule:
         return 0.5 * float(np.sqrt(long_s * max(short_s, min(period_s, long_s))))
 
     def skipped(self, predicted: f64, period_s: float) -> NDArray[np.bool_]:
-        """The windows whose cycles are skipped among such periods."""
-        observed, predicted = self.long_periods(predicted, period_s)
-        return skipped_windows(self.data, observed, predicted, self.half_period_s(period_s))
+        """The windows whose cycles are skipped among such periods. Collective where there is a comm."""
+        return self.data.of_windows(
+            lambda data, g: self._skipped(data, *long_periods(data, g, period_s), period_s), predicted, self.comm
+        )
 
-    def long_periods(self, predicted: f64, period_s: float) -> tuple[f64, f64]:
-        """Data and prediction without shorter periods; 0: with all."""
-        observed, table = self.data.observed, self.data.paths
-        if not period_s:
-            return observed, predicted
-        taps = low_pass_taps(period_s, table.sample_interval_s)
-        return filtered(observed, taps, table.offsets), filtered(predicted, taps, table.offsets)
+    def _skipped(self, data: Observations, observed: f64, predicted: f64, period_s: float) -> NDArray[np.bool_]:
+        return skipped_windows(data, observed, predicted, self.half_period_s(period_s))
 
     def misfit(self, period_s: float) -> tuple[str, float]:
         """What iterations of such periods compare of a window, and the longest shift of arrival times, s."""
@@ -71,21 +71,26 @@ class Schedule:
         return kind, self.half_period_s(period_s) if kind == "arrival_time" else 0.0
 
     def left_out(self, predicted: f64, period_s: float) -> NDArray[np.bool_]:
-        """The windows that tell nothing right of such periods by what is compared of them.
+        """The windows that tell nothing right of such periods by what is compared of them. Collective where there is a comm.
 
         Cycles are skipped, or, of arrival times, the waves are unlike the predicted ones however shifted. Of envelopes: none.
         """
         kind, furthest_s = self.misfit(period_s)
         if kind == "envelope":
             return np.zeros(len(self.data.paths), bool)
-        observed, predicted = self.long_periods(predicted, period_s)
-        skipped = skipped_windows(self.data, observed, predicted, self.half_period_s(period_s))
-        if kind == "waveform":
-            return skipped
-        return skipped | unlike_windows(self.data, observed, predicted, furthest_s)
+
+        def tell(data: Observations, g: f64) -> NDArray[np.bool_]:
+            observed, predicted = long_periods(data, g, period_s)
+            skipped = self._skipped(data, observed, predicted, period_s)
+            return skipped if kind == "waveform" else skipped | unlike_windows(data, observed, predicted, furthest_s)
+
+        return self.data.of_windows(tell, predicted, self.comm)
 
     def first(self, predicted: f64) -> tuple[float, str]:
-        """With which periods to begin (0: with all), and why, in words. predicted: g of the starting model."""
+        """With which periods to begin (0: with all), and why, in words. Collective where there is a comm.
+
+        predicted: g of the starting model.
+        """
         if not self.settings.long_periods_first:
             return 0.0, ""
         skipped = int(self.skipped(predicted, 0.0).sum())
@@ -113,3 +118,11 @@ class Schedule:
         last = these[-1]
         in_time = last.misfit == "arrival_time" and last.fitted is not None and last.fitted <= 1.0
         return in_time or len(these) >= MOST_ITERATIONS or last.fall < FALL
+
+
+def long_periods(data: Observations, predicted: f64, period_s: float) -> tuple[f64, f64]:
+    """Data and prediction without shorter periods; 0: with all."""
+    if not period_s:
+        return data.observed, predicted
+    taps = low_pass_taps(period_s, data.paths.sample_interval_s)
+    return filtered(data.observed, taps, data.paths.offsets), filtered(predicted, taps, data.paths.offsets)

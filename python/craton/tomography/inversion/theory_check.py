@@ -24,9 +24,8 @@ from craton.tomography.inversion.forward import predict
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
 
 if TYPE_CHECKING:
-    from mpi4py import MPI
-
     from craton._craton import ForwardProblem, SpheroidalCatalogue
+    from craton.arrays.node_memory import NodeCopies
     from craton.tomography.data.observations import Observations
 
 f64 = NDArray[np.float64]
@@ -48,7 +47,7 @@ def check_theory(
     predicted: f64,
     windows: int,
     seed: int,
-    comm: MPI.Comm,
+    nodes: NodeCopies,
     threads: int,
     say: Callable[[str], None] = lambda _: None,
 ) -> TheoryCheck | None:
@@ -70,7 +69,7 @@ def check_theory(
     some = data.where(keep)
     by = np.repeat(keep, data.paths.samples)
     better = problem.of_theory(richer)
-    g = predict(better, some.paths.path_set(better), model, comm, threads)
+    g = predict(better, some.paths.path_set(better), model, nodes, threads)
     added = some.whitened(g - predicted[by])
     left = some.whitened(some.observed - predicted[by])
     return compared(richer, len(some.paths), left, added, float(some.independent.sum()))

@@ -24,8 +24,7 @@ from craton.tomography.outside.exchange import ExchangeFolder, check_names, chec
 from craton.tomography.outside.reading import read_windows
 
 if TYPE_CHECKING:
-    from mpi4py import MPI
-
+    from craton.arrays.node_memory import NodeCopies
     from craton.tomography.config.load import Config
     from craton.tomography.data.observations import Observations
     from craton.tomography.data.paths import PathTable
@@ -42,7 +41,7 @@ class OutsideSynthetics:
     def __init__(
         self,
         config: Config,
-        comm: MPI.Comm,
+        nodes: NodeCopies,
         place: Callable[[], Path],
         observations: Observations,
         fields: Callable[[f64, str], Fields],
@@ -51,12 +50,13 @@ class OutsideSynthetics:
         wait: Callable[[str], NoReturn],
         paths_at: Callable[[f64], PathTable] | None = None,
     ) -> None:
-        """place: the folder of folders. fields: of a model, with a label. enter: begins the phase, collectively.
+        """nodes: of the ranks. place: the folder of folders. fields: of a model, with a label.
 
-        wait: ends the run, collectively, and says for what. paths_at: the windows with the corrections of a model; None: as they
-        are. UserError for names and windows that no file can have.
+        enter: begins the phase, collectively. wait: ends the run, collectively, and says for what. paths_at: the windows with the
+        corrections of a model; None: as they are. UserError for names and windows that no file can have.
         """
-        self.config, self.settings, self.comm, self.place = config, config.synthetics, comm, place
+        self.config, self.settings, self.nodes, self.place = config, config.synthetics, nodes, place
+        self.comm = nodes.comm
         self.observations, self.fields, self.say, self.enter, self.wait = observations, fields, say, enter, wait
         self.paths_at = paths_at or (lambda _: observations.paths)
         check_names(observations.paths)
@@ -67,10 +67,17 @@ class OutsideSynthetics:
         model = np.ascontiguousarray(model)
         if not on_root(self.comm, lambda: self._folder_of(model).read):
             self.enter()
-        awaited, found = on_root(self.comm, lambda: self._found(model))
-        if found is None:
+        samples: f64 | None = None
+
+        def find() -> tuple[str, bool]:
+            nonlocal samples
+            awaited, samples = self._found(model)
+            return awaited, samples is not None
+
+        awaited, there = on_root(self.comm, find)
+        if not there:
             self.wait(awaited)
-        return found
+        return self.nodes.of_root(samples)
 
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""

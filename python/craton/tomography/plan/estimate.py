@@ -342,12 +342,17 @@ class Estimate:
             "kernels": 8.0 * work.modes_used * (work.radial + 4) + work.coupling_bytes,
             "prior": 0.0 if self.ranks_per_node > 1 else self.prior_bytes,
             "set-up": 5 * 8.0 * work.unknowns,
-            "data": 16.0 * work.samples
+            "data": (0.0 if self.ranks_per_node > 1 else self.sample_bytes)
             + 32.0 * work.paths
             + (work.threads * 8.0 * work.modes_used**2) * (work.coupled or work.coupled_synthetics),
             "paths": self.path_bytes,
             "factorise": self.panel_bytes,
         }
+
+    @property
+    def sample_bytes(self) -> float:
+        """Data and seismograms of the last model, once for each node."""
+        return 16.0 * self.work.samples
 
     @property
     def panel_bytes(self) -> float:
@@ -365,7 +370,7 @@ class Estimate:
 
     def extra_bytes(self, name: str) -> float:
         """What a rank needs for a phase only."""
-        work, traces = self.work, 8.0 * self.work.samples
+        work = self.work
         if name == "prior":  # dealt, some elements at a time
             own = 4.0 * max(work.lateral, work.xi_lateral) ** 2 / self.ranks
             return 4.0 * min(CHUNK_BYTES, own) if any(work.prior_dealt) else 6.0 * self.prior_bytes
@@ -380,9 +385,16 @@ class Estimate:
         if name == "data":  # the paths are made here too, for the predictions
             field = 8.0 * SAMPLES_PER_LATERAL_KNOT * SAMPLES_PER_RADIAL_KNOT * work.lateral * work.radial
             target = TARGET_FIELDS * field * work.synthetic * (8 if work.finer else 1)
-            return max(target, 6.0 * traces + self.path_bytes)
+            return max(target, self.path_bytes)
         if name == "theory":
             return work.richer_bytes + 8.0 * work.threads * work.modes_used**2
+        return 0.0
+
+    def extra_bytes_of_rank_0(self, name: str) -> float:
+        """More than that: of the rank that makes or reads all samples, or writes them."""
+        traces = 8.0 * self.work.samples
+        if name == "data":
+            return max(0.0, 6.0 * traces + self.path_bytes - self.extra_bytes(name))
         return 3.0 * traces if name == "waveforms" else 0.0
 
     def memory(self, name: str) -> tuple[float, float]:
@@ -393,17 +405,19 @@ class Estimate:
         if name not in ("factorise", "misfit") and not (again and name in ("assemble", "save")):
             del kept_of["factorise"]
         kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order or phase == "factorise")
-        own, shared, alone = kept, 0.0, 0.0
+        own, shared, alone = kept, 0.0, self.extra_bytes_of_rank_0(name)
         if name == "prior" and together and not any(self.work.prior_dealt):
             alone = self.extra_bytes("prior")  # one rank of a node makes it for all
         else:
             own += self.extra_bytes(name)
         if order >= PHASES.index("prior") and together:
             shared += self.prior_bytes
+        if order >= PHASES.index("data") and together:
+            shared += self.sample_bytes
         if order >= PHASES.index("assemble"):  # buffers of messages are kept for reuse
             own += min(MESSAGES_BYTES, 2.0 * self.sent_per_assembly / self.ranks)
         if order > PHASES.index("prior") and not any(self.work.prior_dealt):
-            alone = min(self.extra_bytes("prior"), HEAP_KEPT_BYTES)
+            alone += min(self.extra_bytes("prior"), HEAP_KEPT_BYTES)
         if order >= PHASES.index("set-up"):
             held = self.hessian_bytes / self.nodes
             if name == "factorise" and together and not self.work.in_place:

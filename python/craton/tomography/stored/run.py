@@ -141,9 +141,9 @@ def load_hessian(
 def check_matrix(system: SymmetricMatrix, source: pathlib.Path, comm: MPI.Comm) -> None:
     """Collective: UserError unless every element is finite."""
     found = next((place for part in system.triangle for place in not_finite(part)), None)
-    anywhere = [place for place in comm.allgather(found) if place is not None]
-    if anywhere:
-        row, col, value = anywhere[0]
+    first = comm.allreduce(comm.size if found is None else comm.rank, MPI.MIN)
+    if first < comm.size:
+        row, col, value = comm.bcast(found, root=first)
         raise UserError(f"{source}: hessian[{row}, {col}] = {value}; allowed: finite numbers")
 
 
