@@ -104,6 +104,11 @@ std::vector<int> communicator::numbers_in_grid(std::span<const int> extents) con
 void communicator::barrier() const { MPI_Barrier(comm_); }
 
 std::int64_t communicator::sum(std::int64_t value) const { return reduce(value, MPI_SUM, comm_); }
+std::int64_t communicator::sum_of_ranks_before(std::int64_t value) const {
+    std::int64_t sum = 0;
+    MPI_Exscan(&value, &sum, 1, MPI_INT64_T, MPI_SUM, comm_);
+    return rank_ == 0 ? 0 : sum; // MPI leaves the first rank's as it likes
+}
 std::int64_t communicator::maximum(std::int64_t value) const { return reduce(value, MPI_MAX, comm_); }
 std::int64_t communicator::minimum(std::int64_t value) const { return reduce(value, MPI_MIN, comm_); }
 double communicator::maximum(double value) const {

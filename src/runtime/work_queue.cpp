@@ -4,11 +4,14 @@
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
+#include <craton/runtime/copy.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -46,8 +49,16 @@ std::string bad_cost(std::span<const double> cost) {
     return {};
 }
 
-// cost: nothing where all tasks cost the same.
-std::vector<double> checked_sums(world& ranks, std::int64_t count, std::optional<std::span<const double>> cost) {
+void check_count(std::int64_t count) {
+    if (count < 0 || count > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) {
+        throw user_error(fmt::format("work_queue: {} tasks; allowed: 0 to 2^32 - 1", count));
+    }
+}
+
+} // namespace
+
+// cost: null where all tasks cost the same.
+work_queue::checked_tasks work_queue::checked(world& ranks, std::int64_t count, const std::span<const double>* cost) {
     ranks.barrier(); // polls, before what does not
     const auto& all = ranks.communicator();
     const std::int64_t least = all.minimum(count);
@@ -56,91 +67,110 @@ std::vector<double> checked_sums(world& ranks, std::int64_t count, std::optional
         throw user_error(
             fmt::format("work_queue: the ranks give {} to {} tasks; allowed: the same number on every rank", least, most));
     }
-    if (count < 0 || count > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) {
-        throw user_error(fmt::format("work_queue: {} tasks; allowed: 0 to 2^32 - 1", count));
-    }
-    const bool others_have = all.maximum(cost ? 1 : 0) != 0;
-    comm::agree(all, cost.has_value() == others_have ? (cost ? bad_cost(*cost) : std::string())
-                                                     : "work_queue: costs of tasks on some ranks; allowed: on all or on none");
-    if (!cost || cost->empty()) return {};
-    std::vector<double> sums(static_cast<std::size_t>(count) + 1, 0.0);
-    for (std::size_t i = 0; i + 1 < sums.size(); ++i) sums[i + 1] = sums[i] + (*cost)[i];
-    return sums;
+    check_count(count);
+    const bool others_have = all.maximum(cost != nullptr ? 1 : 0) != 0;
+    comm::agree(all, (cost != nullptr) == others_have ? (cost != nullptr ? bad_cost(*cost) : std::string())
+                                                      : "work_queue: costs of tasks on some ranks; allowed: on all or on none");
+    if (cost == nullptr) return {count, 0, {}, true};
+    const std::int64_t first = count * ranks.rank() / ranks.size();
+    const std::int64_t last = count * (ranks.rank() + 1) / ranks.size();
+    return {count, first, cost->subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)), false};
 }
 
-} // namespace
+work_queue::checked_tasks work_queue::checked(world& ranks, const own_costs& cost) {
+    ranks.barrier(); // polls, before what does not
+    const auto& all = ranks.communicator();
+    const auto own = static_cast<std::int64_t>(cost.of_tasks.size());
+    const std::int64_t count = all.sum(own);
+    check_count(count);
+    comm::agree(all, bad_cost(cost.of_tasks));
+    return {count, all.sum_of_ranks_before(own), cost.of_tasks, false};
+}
 
 work_queue::work_queue(world& ranks, std::span<const double> predicted_cost)
-    : work_queue(ranks, {static_cast<std::int64_t>(predicted_cost.size()),
-                         checked_sums(ranks, static_cast<std::int64_t>(predicted_cost.size()), predicted_cost)}) {}
+    : work_queue(ranks, checked(ranks, static_cast<std::int64_t>(predicted_cost.size()), &predicted_cost)) {}
 
-work_queue::work_queue(world& ranks, std::int64_t count) : work_queue(ranks, {count, checked_sums(ranks, count, std::nullopt)}) {}
+work_queue::work_queue(world& ranks, const own_costs& predicted_cost) : work_queue(ranks, checked(ranks, predicted_cost)) {}
 
-work_queue::work_queue(world& ranks, counted_costs costs)
-    : world_(&ranks), count_(costs.count), cost_before_(std::move(costs.before)), memory_(ranks, sizeof(word)),
+work_queue::work_queue(world& ranks, std::int64_t count) : work_queue(ranks, checked(ranks, count, nullptr)) {}
+
+work_queue::work_queue(world& ranks, const checked_tasks& tasks)
+    : world_(&ranks), count_(tasks.count), memory_(ranks, sizeof(shared_state)),
       handler_(ranks.register_handler([this](const incoming_message& message) {
-          const std::uint64_t range = take_half(left_at(world_->rank()));
-          world_->reply(message, std::as_bytes(std::span(&range, 1)));
+          auto& own = state_of(world_->rank());
+          const loot given{take_half(own.left), own.cost_of_one.load(std::memory_order_relaxed)};
+          world_->reply(message, std::as_bytes(std::span(&given, 1)));
       })),
       random_(static_cast<std::uint64_t>(ranks.rank()) + 1) {
-    partition();
+    if (tasks.all_alike) {
+        divide_by_number();
+    } else {
+        divide(tasks);
+    }
     reset();
 }
 
 work_queue::~work_queue() { world_->unregister_handler(handler_); }
 
-// Rank r begins where r / ranks of the cost lies before; tasks of no cost at all are divided by number. Rank 0's answer holds:
-// costs that each rank has computed may differ in the last bit, and where the ranks disagree tasks would be done twice or never.
-void work_queue::partition() {
-    const auto ranks = static_cast<std::size_t>(world_->size());
-    const auto rank = static_cast<std::size_t>(world_->rank());
-    const double total = cost_before(count_);
-    const auto by_number = [&](std::size_t r) { return count_ * static_cast<std::int64_t>(r) / static_cast<std::int64_t>(ranks); };
-    if (cost_before_.empty()) { // whole numbers are the same everywhere
-        own_ = {by_number(rank), by_number(rank + 1)};
-        return;
-    }
-    std::vector<std::int64_t> first(ranks + 1, count_);
-    for (std::size_t r = 0; r < ranks; ++r) {
-        if (!(total > 0.0)) {
-            first[r] = by_number(r);
-            continue;
-        }
-        const double wanted = total * static_cast<double>(r) / static_cast<double>(ranks);
+void work_queue::divide_by_number() {
+    const auto first = [&](std::int64_t rank) { return count_ * rank / world_->size(); };
+    own_ = {first(world_->rank()), first(world_->rank() + 1)};
+}
+
+// Rank r begins where r / ranks of the cost lies before; tasks of no cost at all are divided by number. Costs become whole numbers,
+// whose sums are the same in any order: who has the tasks where a rank begins is then certain, and tells it.
+void work_queue::divide(const checked_tasks& tasks) {
+    constexpr auto all_cost = static_cast<double>(std::int64_t{1} << 40); // times any number of ranks it is still a 64-bit number
+    const auto& all = world_->communicator();
+    const std::int64_t ranks = world_->size();
+    std::array<double, 1> cost{std::accumulate(tasks.cost.begin(), tasks.cost.end(), 0.0)};
+    all.sum_in_place(std::span<double>(cost));
+    const double total_cost = all.maximum(cost[0]); // the same bits on every rank
+    std::vector<std::int64_t> before{0};            // each of its tasks, and all of them
+    for (const double each : tasks.cost)
+        before.push_back(before.back() + (total_cost > 0.0 ? std::llround(each / total_cost * all_cost) : 1));
+    const std::int64_t before_these = all.sum_of_ranks_before(before.back());
+    const std::int64_t total = all.sum(before.back());
+    auto& own = state_of(world_->rank());
+    own.first = 0;
+    own.last = count_;
+    world_->barrier();
+    std::vector<copy_handle> under_way;
+    const auto tell = [&](std::int64_t rank, std::size_t place, std::int64_t task) {
+        under_way.push_back(
+            start_rput(std::span<const std::int64_t>(&task, 1), global_ptr<std::int64_t>{&memory_, static_cast<int>(rank), place}));
+    };
+    const auto wanted = [&](std::int64_t rank) { return total * rank / ranks; };
+    std::int64_t rank = total > 0 ? (before_these * ranks + total - 1) / total : ranks;
+    for (rank = std::max<std::int64_t>(rank, 1); rank < ranks && wanted(rank) < before_these + before.back(); ++rank) {
+        const std::int64_t here = wanted(rank) - before_these;
         // The nearer of the two places between tasks that surround it.
-        auto place = std::lower_bound(cost_before_.begin(), cost_before_.end(), wanted);
-        if (place != cost_before_.begin() && wanted - *std::prev(place) < *place - wanted) --place;
-        first[r] = place - cost_before_.begin();
+        auto place = std::ranges::lower_bound(before, here);
+        if (place != before.begin() && here - *std::prev(place) < *place - here) --place;
+        const std::int64_t task = tasks.given_before + (place - before.begin());
+        tell(rank, offsetof(shared_state, first), task);
+        tell(rank - 1, offsetof(shared_state, last), task);
     }
-    first[0] = 0;
-    world_->communicator().broadcast_in_place(first);
-    own_ = {first[rank], first[rank + 1]};
+    for (auto& each : under_way) each.wait();
+    world_->barrier();
+    own_ = {own.first, own.last};
+    cost_of_own_ = static_cast<double>(total) / static_cast<double>(ranks * std::max<std::int64_t>(1, own_.second - own_.first));
 }
 
 void work_queue::reset() {
     world_->barrier();
     const auto [first, last] = own();
-    left_at(world_->rank())
-        .store(pack(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last)), std::memory_order_release);
+    auto& state = state_of(world_->rank());
+    state.cost_of_one.store(cost_of_own_, std::memory_order_relaxed);
+    state.left.store(pack(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last)), std::memory_order_release);
     stolen_.store(0, std::memory_order_relaxed);
     world_->barrier();
 }
 
-work_queue::word& work_queue::left_at(int rank) const { return *global_ptr<word>{&memory_, rank, 0}.local(); }
-
-double work_queue::cost_before(std::int64_t task) const {
-    return cost_before_.empty() ? static_cast<double>(task) : cost_before_[static_cast<std::size_t>(task)];
-}
-
-double work_queue::cost_of(std::uint64_t range) const {
-    // A range may be empty anywhere; what costs nothing still counts a little, or it would never be stolen.
-    const double cost =
-        cost_before(static_cast<std::int64_t>(last_of(range))) - cost_before(static_cast<std::int64_t>(first_of(range)));
-    return cost + static_cast<double>(count_of(range)) * 1e-12 * (1.0 + cost_before(count_));
-}
+work_queue::shared_state& work_queue::state_of(int rank) const { return *global_ptr<shared_state>{&memory_, rank, 0}.local(); }
 
 std::optional<std::int64_t> work_queue::take_own() {
-    auto& left = left_at(world_->rank());
+    auto& left = state_of(world_->rank()).left;
     std::uint64_t range = left.load(std::memory_order_acquire);
     while (count_of(range) > 0) {
         if (left.compare_exchange_weak(range, pack(first_of(range) + 1, last_of(range)), std::memory_order_acq_rel)) {
@@ -173,7 +203,10 @@ int work_queue::richest_neighbour() const {
     double most = 0.0;
     for (const int rank : world_->node().ranks.all()) {
         if (rank == world_->rank()) continue;
-        const double cost = cost_of(left_at(rank).load(std::memory_order_acquire));
+        const auto& state = state_of(rank);
+        // What costs nothing still counts a little, or it would never be stolen.
+        const double of_one = std::max(state.cost_of_one.load(std::memory_order_relaxed), 1e-12);
+        const double cost = of_one * static_cast<double>(count_of(state.left.load(std::memory_order_acquire)));
         if (cost > most) {
             most = cost;
             richest = rank;
@@ -182,32 +215,37 @@ int work_queue::richest_neighbour() const {
     return richest;
 }
 
-std::uint64_t work_queue::steal_from(int victim) {
-    if (world_->shares_memory_with(victim)) return take_half(left_at(victim));
+work_queue::loot work_queue::steal_from(int victim) {
+    if (world_->shares_memory_with(victim)) {
+        auto& state = state_of(victim);
+        return {take_half(state.left), state.cost_of_one.load(std::memory_order_relaxed)};
+    }
     const auto answer = world_->call(victim, handler_, {});
-    std::uint64_t range = 0;
-    std::memcpy(&range, answer.data(), sizeof(range));
-    return range;
+    loot stolen;
+    std::memcpy(&stolen, answer.data(), sizeof(stolen));
+    return stolen;
 }
 
 // The first is the thief's own; the others can be taken by its other threads, and be stolen again.
-std::optional<std::int64_t> work_queue::keep_stolen(std::uint64_t range) {
-    stolen_.fetch_add(static_cast<std::int64_t>(count_of(range)), std::memory_order_relaxed);
+std::optional<std::int64_t> work_queue::keep_stolen(const loot& stolen) {
+    stolen_.fetch_add(static_cast<std::int64_t>(count_of(stolen.range)), std::memory_order_relaxed);
+    auto& own = state_of(world_->rank());
+    own.cost_of_one.store(stolen.cost_of_one, std::memory_order_relaxed);
     // Empty since this thread looked, and only this thread fills it.
-    left_at(world_->rank()).store(pack(first_of(range) + 1, last_of(range)), std::memory_order_release);
-    return static_cast<std::int64_t>(first_of(range));
+    own.left.store(pack(first_of(stolen.range) + 1, last_of(stolen.range)), std::memory_order_release);
+    return static_cast<std::int64_t>(first_of(stolen.range));
 }
 
 std::optional<std::int64_t> work_queue::steal() {
     for (int victim = richest_neighbour(); victim >= 0; victim = richest_neighbour()) {
-        const std::uint64_t range = steal_from(victim);
-        if (count_of(range) > 0) return keep_stolen(range);
+        const auto stolen = steal_from(victim);
+        if (count_of(stolen.range) > 0) return keep_stolen(stolen);
     }
     const auto victims = draw_victims(
         world_->size(), world_->node().communicator.size(), [this](int rank) { return world_->shares_memory_with(rank); }, random_);
     for (const int victim : victims) {
-        const std::uint64_t range = steal_from(victim);
-        if (count_of(range) > 0) return keep_stolen(range);
+        const auto stolen = steal_from(victim);
+        if (count_of(stolen.range) > 0) return keep_stolen(stolen);
     }
     return std::nullopt;
 }

@@ -50,6 +50,8 @@ class communicator {
 
     void barrier() const;
     [[nodiscard]] std::int64_t sum(std::int64_t value) const;
+    /// Of the ranks before this one; 0 on the first.
+    [[nodiscard]] std::int64_t sum_of_ranks_before(std::int64_t value) const;
     [[nodiscard]] std::int64_t maximum(std::int64_t value) const;
     [[nodiscard]] std::int64_t maximum(int value) const { return maximum(std::int64_t{value}); }
     [[nodiscard]] double maximum(double value) const;

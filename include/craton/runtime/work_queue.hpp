@@ -23,11 +23,19 @@ namespace craton::runtime {
 /// the victim must poll or have a progress_thread. Any thread.
 class work_queue {
   public:
+    /// Predicted costs of tasks that this rank alone has made. They are numbered behind those of the ranks before it.
+    struct own_costs {
+        std::span<const double> of_tasks;
+    };
+
     /// Collective; the predicted cost of every task (in any unit, relative). Ranks may compute it each for itself and differ by
-    /// rounding: rank 0's costs divide the tasks, a rank's own choose whom it steals from. Throws user_error on every rank for a
-    /// cost that is negative or not finite, for 2^32 tasks or more, when ranks give different numbers of tasks, and when some
-    /// ranks give costs and others none.
+    /// rounding: each rank's costs count for a part of the tasks. Throws user_error on every rank for a cost that is negative or
+    /// not finite, for 2^32 tasks or more, when ranks give different numbers of tasks, and when some ranks give costs and others
+    /// none.
     work_queue(world& ranks, std::span<const double> predicted_cost);
+    /// The same where nobody knows all tasks, and in the same unit on all ranks. Throws user_error on every rank for costs as
+    /// above, and for 2^32 tasks or more in all.
+    work_queue(world& ranks, const own_costs& predicted_cost);
     /// All tasks cost the same.
     work_queue(world& ranks, std::int64_t count);
     work_queue(const work_queue&) = delete;
@@ -50,25 +58,38 @@ class work_queue {
 
   private:
     using word = std::atomic<std::uint64_t>; // tasks [high half, low half) of a rank, not yet handed out
-    struct counted_costs {
-        std::int64_t count;
-        std::vector<double> before; // each task, and all; empty where all cost the same
+    // Of each rank, where all can reach it.
+    struct shared_state {
+        word left;
+        std::atomic<double> cost_of_one; // of those on average: whom to steal from
+        std::int64_t first, last;        // what it begins with
     };
-    work_queue(world& ranks, counted_costs costs);
-    [[nodiscard]] double cost_before(std::int64_t task) const;
-    [[nodiscard]] word& left_at(int rank) const;
+    struct loot {
+        std::uint64_t range = 0;
+        double cost_of_one = 0;
+    };
+    struct checked_tasks {
+        std::int64_t count;
+        std::int64_t given_before;    // tasks whose costs ranks before this one give
+        std::span<const double> cost; // of those that this one gives
+        bool all_alike;
+    };
+    [[nodiscard]] static checked_tasks checked(world& ranks, std::int64_t count, const std::span<const double>* cost);
+    [[nodiscard]] static checked_tasks checked(world& ranks, const own_costs& cost);
+    work_queue(world& ranks, const checked_tasks& tasks);
+    [[nodiscard]] shared_state& state_of(int rank) const; // of a rank of the node
     [[nodiscard]] std::optional<std::int64_t> take_own();
     [[nodiscard]] std::optional<std::int64_t> steal();
-    [[nodiscard]] std::optional<std::int64_t> keep_stolen(std::uint64_t range);
-    [[nodiscard]] std::uint64_t steal_from(int victim);
+    [[nodiscard]] std::optional<std::int64_t> keep_stolen(const loot& stolen);
+    [[nodiscard]] loot steal_from(int victim);
     [[nodiscard]] int richest_neighbour() const;
-    [[nodiscard]] double cost_of(std::uint64_t range) const;
-    void partition();
+    void divide_by_number();
+    void divide(const checked_tasks& tasks);
 
     world* world_;
     std::int64_t count_;
-    std::vector<double> cost_before_; // sum of predicted costs of tasks before each, and of all; empty where all cost the same
     std::pair<std::int64_t, std::int64_t> own_{0, 0};
+    double cost_of_own_ = 1; // of one of them, on average
     segment memory_;
     handler_id handler_;
     std::mutex thief_; // one thread of a rank steals, for all

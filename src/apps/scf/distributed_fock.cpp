@@ -4,6 +4,7 @@
 #include "distributed_pairs.hpp"
 #include "prepared_blocks.hpp"
 #include "sum_blocks.hpp"
+#include "task_book.hpp"
 
 #include <craton/apps/scf/spatial_order.hpp>
 #include <craton/base/error.hpp>
@@ -95,10 +96,8 @@ distributed_fock::distributed_fock(runtime::world& ranks, std::span<const int> f
     : world_(&ranks), options_(checked(ranks, first_function, options)), team_(options_.threads),
       digester_({first_function.begin(), first_function.end()}, shell_ranges(first_function, options_.functions_per_range),
                 std::move(source), options_.threshold),
-      tasks_(digester_, blocks_of(gather_significant_pairs(ranks, first_function, digester_.source(),
-                                                           options_.threshold * density_room, team_),
-                                  digester_.ranges())),
-      layout_(divide()) {
+      tasks_(digester_, share_significant_pairs(ranks, digester_, options_.threshold * density_room, team_)), layout_(divide()),
+      book_(std::make_unique<task_book>(ranks, tasks_.tasks())) {
     const bool wanted =
         options_.progress == attention::always || (options_.progress == attention::automatic && ranks.node().count > 1);
     if (wanted) progress_ = std::make_unique<runtime::progress_thread>(ranks);
@@ -106,14 +105,11 @@ distributed_fock::distributed_fock(runtime::world& ranks, std::span<const int> f
 
 distributed_fock::~distributed_fock() = default;
 
+std::int64_t distributed_fock::tasks() const noexcept { return book_->size(); }
+
 // Cuts ranges of shells into the rows and columns of the grid, and the tasks after them.
 array::tile_layout<2> distributed_fock::divide() {
     const auto& all = world_->communicator();
-    auto coarse = tasks_.coarse_costs(world_->rank(), world_->size());
-    all.sum_in_place(std::span(coarse));
-    double total = 0;
-    for (const double cost : coarse) total += cost;
-
     const int ranges = static_cast<int>(digester_.ranges().size());
     const auto grid = grid_of(world_->size(), ranges);
     const auto weights = tasks_.weights_of_ranges();
@@ -125,8 +121,14 @@ array::tile_layout<2> distributed_fock::divide() {
         for (const int cut : cuts)
             boundaries[d].push_back(cut == ranges ? size() : digester_.first_function_of(static_cast<std::size_t>(cut)));
     }
+    const int rank = world_->rank();
+    if (rank < grid[0] * grid[1]) tasks_.take_place({rank / grid[1], rank % grid[1]}, part_of[0], part_of[1]);
+    const auto coarse = tasks_.coarse_costs();
+    std::array<double, 1> total{};
+    for (const double cost : coarse) total[0] += cost;
+    all.sum_in_place(std::span<double>(total));
     const auto workers = static_cast<double>(all.sum(std::int64_t{team_.size()}));
-    tasks_.cut(coarse, std::max(total / workers * largest_task, 1.0), part_of[0], part_of[1]);
+    tasks_.cut(coarse, std::max(total[0] / workers * largest_task, 1.0));
     std::vector<int> owners;
     for (int tile = 0; tile < grid[0] * grid[1]; ++tile) owners.push_back(tile);
     return {std::move(boundaries), std::move(owners), world_->size()};
@@ -139,8 +141,7 @@ struct distributed_fock::job {
     std::span<matrix* const> exchange;
 
     largest_between_ranges largest;
-    std::vector<double> costs; // predicted, of tasks
-    base::timer loop;          // since the common start
+    base::timer loop; // since the common start
     std::unique_ptr<density_blocks> read;
     std::unique_ptr<prepared_blocks> prepared;
     std::unique_ptr<runtime::work_queue> queue;
@@ -161,7 +162,8 @@ struct distributed_fock::job {
 
 // What one thread has for itself.
 struct distributed_fock::worker {
-    worker(const job& what, const block_digester& digester, std::int64_t sum_bytes) : sums(results(what), digester, sum_bytes) {
+    worker(const job& what, const task_book& all, const block_digester& digester, std::int64_t sum_bytes)
+        : book(all), sums(results(what), digester, sum_bytes) {
         kernels = digester.make_workplace();
     }
     static std::vector<matrix*> results(const job& what) {
@@ -175,6 +177,7 @@ struct distributed_fock::worker {
         met_densities met;
     };
 
+    task_book::reader book;
     sum_blocks sums;
     block_digester::workplace kernels;
     std::vector<met_ket> kets;     // of the task
@@ -259,9 +262,9 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
     coulomb.fill(0);
     for (matrix* each : exchange) each->fill(0);
     what.largest = find_largest(densities);
-    what.costs = tasks_.costs(what.largest, world_->rank(), world_->size());
-    world_->communicator().sum_in_place(std::span(what.costs));
-    what.queue = std::make_unique<runtime::work_queue>(*world_, what.costs);
+    const auto costs = tasks_.costs(what.largest);
+    book_->predict(costs);
+    what.queue = std::make_unique<runtime::work_queue>(*world_, runtime::work_queue::own_costs{costs});
     what.queue_is_static = options_.strategy == fock_strategy::fixed;
     what.next_own = what.queue->own().first;
     if (options_.strategy == fock_strategy::counter) what.counter = std::make_unique<runtime::counter>(*world_);
@@ -277,7 +280,7 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
                                                       least_bound(tasks_.blocks(), what.largest, options_.threshold), bound(1));
     std::vector<worker> workers;
     workers.reserve(static_cast<std::size_t>(team_.size()));
-    for (int n = 0; n < team_.size(); ++n) workers.emplace_back(what, digester_, bound(spins + 1) / team_.size());
+    for (int n = 0; n < team_.size(); ++n) workers.emplace_back(what, *book_, digester_, bound(spins + 1) / team_.size());
 
     world_->barrier();
     statistics_ = {};
@@ -302,7 +305,6 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
 void distributed_fock::run_tasks(job& what, worker& by) const {
     const auto [first_own, last_own] = what.queue->own();
     const bool messages = world_->node().count > 1;
-    const auto& all = tasks_.tasks();
     for (;;) {
         const base::timer clock;
         const auto task = what.next_task(tasks());
@@ -312,9 +314,10 @@ void distributed_fock::run_tasks(job& what, worker& by) const {
         // What travels is asked for early: this thread's next task is likely to be the one after those that the others have.
         const std::int64_t likely_next = *task + team_.size();
         const double begin_s = what.loop.seconds();
-        run_task(all[static_cast<std::size_t>(*task)],
-                 messages && likely_next < tasks() ? &all[static_cast<std::size_t>(likely_next)] : nullptr, what, by);
-        by.timeline.push_back({*task, 0, begin_s, what.loop.seconds(), what.costs[static_cast<std::size_t>(*task)]});
+        const auto entry = by.book.at(*task);
+        const auto* const next = messages && likely_next < tasks() ? by.book.at_hand(likely_next) : nullptr;
+        run_task(entry.task, next != nullptr ? &next->task : nullptr, what, by);
+        by.timeline.push_back({*task, 0, begin_s, what.loop.seconds(), double{entry.predicted}});
         if (messages) world_->poll();
     }
 }

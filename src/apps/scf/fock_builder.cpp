@@ -54,7 +54,7 @@ fock_builder::fock_builder(std::span<const int> first_function, std::shared_ptr<
       digester_({first_function.begin(), first_function.end()}, checked_ranges(first_function, options.functions_per_range),
                 std::move(source), options.threshold),
       bounds_(schwarz_bounds(first_function, digester_.source(), team_)),
-      blocks_(significant_pairs(bounds_, digester_.ranges(), options.threshold * density_room)) {}
+      pairs_(significant_pairs(bounds_, digester_.ranges(), options.threshold * density_room)) {}
 
 void fock_builder::check(const job& what) const {
     const auto elements = static_cast<std::size_t>(size()) * static_cast<std::size_t>(size());
@@ -111,8 +111,8 @@ void fock_builder::build(std::span<const std::span<const double>> densities, std
     what.exchange = exchange;
     check(what);
     find_largest(what);
-    what.prepared = std::make_unique<prepared_blocks>(digester_.source(), blocks_,
-                                                      least_bound(blocks_, what.between_ranges, options_.threshold),
+    what.prepared = std::make_unique<prepared_blocks>(digester_.source(), pairs_.blocks,
+                                                      least_bound(pairs_.blocks, what.between_ranges, options_.threshold),
                                                       std::numeric_limits<std::int64_t>::max());
 
     const auto elements = static_cast<std::size_t>(size()) * static_cast<std::size_t>(size());
@@ -124,8 +124,8 @@ void fock_builder::build(std::span<const std::span<const double>> densities, std
         place.exchange.assign(densities.size(), base::aligned_vector<double>(elements, 0.0));
         place.kernels = digester_.make_workplace();
         // the last bra has the most kets: large tasks first, so that threads end together
-        for (auto t = handed_out.fetch_add(1); t < blocks_.size(); t = handed_out.fetch_add(1))
-            run_task(blocks_.size() - 1 - t, what, place);
+        for (auto t = handed_out.fetch_add(1); t < pairs_.blocks.size(); t = handed_out.fetch_add(1))
+            run_task(pairs_.blocks.size() - 1 - t, what, place);
     });
     add_up(places, what);
 }
@@ -140,14 +140,14 @@ void fock_builder::run_task(std::size_t bra, const job& what, workplace& place) 
         return rectangle<const double>{of.data() + digester_.ranges()[rows].first * shells + digester_.ranges()[columns].first,
                                        shells};
     };
-    const pair_block& a = blocks_[bra];
+    const pair_block& a = pairs_.blocks[bra];
     const std::size_t i = a.rows, j = a.columns;
     const auto prepared_bra = what.prepared->get(bra);
     place.kets.clear();
     place.held.clear();
     place.where.resize(bra + 1); // `kets` point to them
     for (std::size_t ket = 0; ket <= bra; ++ket) {
-        const pair_block& b = blocks_[ket];
+        const pair_block& b = pairs_.blocks[ket];
         const std::size_t k = b.rows, l = b.columns;
         met_blocks& where = place.where[ket];
         where.met = what.between_ranges.met(a, b);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <tuple>
 #include <utility>
 
 namespace craton::scf {
@@ -57,27 +57,24 @@ float rounded_up(double bound) {
     return near < bound ? std::nextafter(near, std::numeric_limits<float>::infinity()) : near;
 }
 
-std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges) {
+pair_list blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges) {
     std::vector<std::size_t> range_of;
     for (std::size_t r = 0; r < ranges.size(); ++r) range_of.resize(static_cast<std::size_t>(ranges[r].last), r);
-    std::map<std::pair<std::size_t, std::size_t>, pair_block> found;
-    for (const shell_pair& pair : pairs) {
-        const std::size_t rows = range_of[pair.i], columns = range_of[pair.j];
-        auto& block = found[{rows, columns}];
-        block.rows = rows;
-        block.columns = columns;
-        block.pairs.push_back(pair);
+    const auto block_of = [&](const shell_pair& pair) { return std::pair(range_of[pair.i], range_of[pair.j]); };
+    const auto sorted = std::make_shared<std::vector<shell_pair>>(pairs.begin(), pairs.end());
+    std::ranges::stable_sort(*sorted, [&](const shell_pair& a, const shell_pair& b) {
+        return std::tuple(block_of(a), b.bound) < std::tuple(block_of(b), a.bound);
+    });
+    pair_list list{{}, sorted};
+    for (std::size_t first = 0, last = 0; first < sorted->size(); first = last) {
+        const auto block = block_of((*sorted)[first]);
+        while (last < sorted->size() && block_of((*sorted)[last]) == block) ++last;
+        list.blocks.push_back({block.first, block.second, std::span(*sorted).subspan(first, last - first)});
     }
-    std::vector<pair_block> blocks;
-    for (auto& [place, block] : found) {
-        std::ranges::stable_sort(block.pairs, std::ranges::greater{}, &shell_pair::bound);
-        block.pairs.shrink_to_fit(); // every rank has them
-        blocks.push_back(std::move(block));
-    }
-    return blocks;
+    return list;
 }
 
-std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges, double threshold) {
+pair_list significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges, double threshold) {
     const int shells = ranges.empty() ? 0 : ranges.back().last;
     CRATON_ASSERT(bounds.size() == static_cast<std::size_t>(shells) * static_cast<std::size_t>(shells));
     const double largest = bounds.empty() ? 0 : rounded_up(*std::ranges::max_element(bounds));

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -94,6 +95,32 @@ TEST_P(work_queue_test, ranks_that_predict_differently_still_divide_the_tasks_al
     expect_each_once(world(), times);
 }
 
+TEST_P(work_queue_test, ranks_may_know_their_own_tasks_alone) {
+    // The last rank has made nearly all of the work, others none or some that costs nothing.
+    const auto rank = static_cast<std::size_t>(world().rank());
+    const bool is_last = world().rank() + 1 == world().size();
+    const std::vector<double> cost(is_last ? 997 : 3 * rank, is_last ? 2.0 : 0.0);
+    runtime::work_queue queue(world(), runtime::work_queue::own_costs{cost});
+    const auto count = world().communicator().sum(static_cast<std::int64_t>(cost.size()));
+    EXPECT_EQ(queue.count(), count);
+    const auto firsts = world().communicator().all_gather(queue.own().first);
+    const auto lasts = world().communicator().all_gather(queue.own().second);
+    EXPECT_EQ(firsts.front(), 0);
+    EXPECT_EQ(lasts.back(), count);
+    for (std::size_t r = 1; r < firsts.size(); ++r) EXPECT_EQ(firsts[r], lasts[r - 1]);
+    const auto costly = std::max<std::int64_t>(0, lasts[rank] - std::max(firsts[rank], count - 997));
+    EXPECT_NEAR(static_cast<double>(costly), 997.0 / world().size(), 1.0);
+    for (int round = 0; round < 2; ++round) {
+        std::vector<double> times(static_cast<std::size_t>(count), 0.0);
+        while (const auto task = queue.next()) times[static_cast<std::size_t>(*task)] += 1.0;
+        expect_each_once(world(), times);
+        queue.reset();
+    }
+    runtime::work_queue none(world(), runtime::work_queue::own_costs{});
+    EXPECT_EQ(none.next(), std::nullopt);
+    world().barrier();
+}
+
 TEST_P(work_queue_test, wrong_predictions_are_made_good_by_stealing) {
     // Predicted equal; in truth the tasks of the last rank sleep and the others cost nothing.
     runtime::progress_thread progress(world());
@@ -129,6 +156,8 @@ TEST_P(work_queue_test, refuses_costs_and_counts_that_make_no_sense) {
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), cost); }, {"predicted cost -1 of task 3", "allowed"});
     cost[3] = std::numeric_limits<double>::quiet_NaN();
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), cost); }, {"task 3", "allowed: finite"});
+    tests::expect_user_error([&] { const runtime::work_queue queue(world(), runtime::work_queue::own_costs{cost}); },
+                             {"task 3", "allowed: finite"});
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), std::int64_t{-1}); }, {"-1 tasks"});
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), std::int64_t{1} << 32); }, {"4294967296 tasks"});
     if (world().size() > 1) {

@@ -26,7 +26,8 @@ TEST(scf_shell_pairs, holds_each_significant_pair_once_and_largest_first) {
         for (int j = 0; j < shells; ++j) bounds[i * shells + j] = 4 * std::exp(-0.5 * (i - j) * (i - j) - 0.1 * (i + j));
     const std::vector<shell_range> ranges{{0, 2}, {2, 3}, {3, 7}};
     std::set<std::pair<int, int>> found;
-    for (const auto& block : significant_pairs(bounds, ranges, threshold)) {
+    const auto list = significant_pairs(bounds, ranges, threshold);
+    for (const auto& block : list.blocks) {
         double last = block.bound();
         for (const auto& pair : block.pairs) {
             EXPECT_TRUE(found.insert({pair.i, pair.j}).second) << pair.i << ' ' << pair.j;

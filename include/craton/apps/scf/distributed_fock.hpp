@@ -64,8 +64,10 @@ struct fock_statistics {
     std::int64_t added_bytes = 0;
     std::int64_t peak_buffer_bytes = 0; // of densities and sums together
     std::int64_t source_bytes = 0;      // at most, of what the source of integrals had prepared
-    std::int64_t pair_bytes = 0;        // surviving pairs of shells and tasks: the same on every rank
+    std::int64_t pair_bytes = 0;        // blocks of pairs and own tasks; the pairs themselves are there once for each node
 };
+
+class task_book;
 
 /// When a task was done, in seconds since the common start of the loop.
 struct task_time {
@@ -83,7 +85,7 @@ struct task_time {
 /// Shells, in the order of the basis (which spatial_order makes compact), are cut into ranges; a task is a pair of ranges with all
 /// pairs of ranges that begin in one range. What a task reads of densities is fetched, what it adds is kept by each thread and
 /// added block by block, both within a bound, as is what the source prepares of pairs. No rank has a whole matrix: besides its
-/// share a rank has its buffers, the list of surviving pairs of shells (Schwarz bounds), and a number per pair of ranges.
+/// share a rank has its buffers, its own tasks, and a number per pair of ranges; each node has the list of surviving pairs of shells.
 class distributed_fock {
   public:
     using matrix = array::dist_array<double, 2>;
@@ -105,7 +107,7 @@ class distributed_fock {
     /// work in each.
     [[nodiscard]] const array::tile_layout<2>& layout() const noexcept { return layout_; }
     /// Tasks that there are.
-    [[nodiscard]] std::int64_t tasks() const noexcept { return std::ssize(tasks_.tasks()); }
+    [[nodiscard]] std::int64_t tasks() const noexcept;
 
     /// Collective, blocking; polls. Densities: symmetric, n x n, one (restricted) or several (spins). `coulomb` gets J of their
     /// sum, *exchange[d] K of *densities[d]; each integral is computed once for all. Any layouts; the results are other arrays than
@@ -140,6 +142,7 @@ class distributed_fock {
     block_digester digester_;
     fock_tasks tasks_;
     array::tile_layout<2> layout_;
+    std::unique_ptr<task_book> book_;
     std::unique_ptr<runtime::progress_thread> progress_; // null where it is not wanted
     fock_counts counts_;
     fock_statistics statistics_;

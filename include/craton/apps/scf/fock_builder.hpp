@@ -60,7 +60,7 @@ class fock_builder {
     base::thread_team team_;
     block_digester digester_;
     std::vector<double> bounds_;
-    std::vector<pair_block> blocks_;
+    pair_list pairs_;
     fock_counts counts_;
 };
 

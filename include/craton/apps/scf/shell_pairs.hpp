@@ -4,6 +4,7 @@
 #include <craton/base/thread_team.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,14 +39,26 @@ struct shell_range {
 struct pair_block {
     std::size_t rows = 0;    // which range has i
     std::size_t columns = 0; // which has j; columns <= rows
-    std::vector<shell_pair> pairs;
+    std::span<const shell_pair> pairs;
 
     [[nodiscard]] double bound() const { return pairs.front().bound; }
 };
 
+/// Blocks, and the memory that their pairs are in: those of each block behind those of the block before it.
+struct pair_list {
+    std::vector<pair_block> blocks;
+    std::shared_ptr<const void> memory;
+
+    [[nodiscard]] std::size_t size() const { return blocks.empty() ? 0 : first_of(blocks.size() - 1) + blocks.back().pairs.size(); }
+    /// The number of pairs before a block.
+    [[nodiscard]] std::size_t first_of(std::size_t block) const {
+        return static_cast<std::size_t>(blocks[block].pairs.data() - blocks.front().pairs.data());
+    }
+};
+
 /// Deals pairs (i, j <= i), in this order, out to pairs of ranges; empty blocks are left out, blocks are ordered by rows, then
 /// columns.
-[[nodiscard]] std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges);
+[[nodiscard]] pair_list blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges);
 
 /// Elements of densities are about 1 at most, but diffuse functions that nearly cancel bring far larger ones: the pairs that Fock
 /// builders keep are those whose integrals reach this times their threshold.
@@ -53,7 +66,6 @@ inline constexpr double density_room = 1e-6;
 
 /// Every pair (i, j <= i) with Q_ij times the largest bound of all >= threshold, once, by pairs of ranges; empty blocks are left
 /// out. What is left out is part of no integral that reaches the threshold.
-[[nodiscard]] std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges,
-                                                        double threshold);
+[[nodiscard]] pair_list significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges, double threshold);
 
 } // namespace craton::scf
