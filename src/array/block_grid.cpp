@@ -1,5 +1,6 @@
 #include <craton/array/block_grid.hpp>
 
+#include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/up_to_multiple.hpp>
 
@@ -46,22 +47,13 @@ template <class T> std::size_t array_size(const block_extents& e, int ghost) {
     return static_cast<std::size_t>(staggered) / sizeof(T);
 }
 
-std::int64_t thinnest(const grid_layout& layout) {
-    std::int64_t found = INT64_MAX;
-    for (std::int64_t block = 0; block < layout.blocks(); ++block) {
-        const domain cells = layout.cells(block);
-        for (std::size_t d = 0; d < 3; ++d) found = std::min(found, cells.extent(d));
-    }
-    return found;
-}
-
 const grid_layout& checked(const grid_layout& layout, int ranks, int arrays, int ghost) {
     if (layout.ranks() != ranks) {
         throw user_error(fmt::format("grid: the layout is for {} ranks; allowed: the world's {}", layout.ranks(), ranks));
     }
     if (arrays < 1) throw user_error(fmt::format("grid: {} arrays; allowed: at least 1", arrays));
     constexpr int deepest = 4;
-    const std::int64_t side = thinnest(layout);
+    const std::int64_t side = layout.thinnest();
     if (ghost < 0 || ghost > deepest || ghost > side) {
         throw user_error(
             fmt::format("grid: {} ghost cells on each side of blocks of {} cells; allowed: 0 to {}, and no more than a "
@@ -75,24 +67,16 @@ const grid_layout& checked(const grid_layout& layout, int ranks, int arrays, int
 
 template <class T>
 block_grid<T>::block_grid(runtime::world& ranks, const grid_layout& layout, int arrays, int ghost, base::thread_team* team)
-    : world_(&ranks), layout_(checked(layout, ranks.size(), arrays, ghost)), arrays_(arrays), ghost_(ghost), rooms_(find_rooms()),
-      memory_(ranks, bytes_per_rank(ranks.rank())) {
+    : world_(&ranks), layout_(checked(layout, ranks.size(), arrays, ghost)), arrays_(arrays), ghost_(ghost),
+      uniform_(layout.uniform() ? std::optional(first_room(0)) : std::nullopt), memory_(ranks, bytes_per_rank(ranks.rank())) {
+    CRATON_ASSERT(uniform_ || layout_.blocks() <= layout_.ranks());
     touch(team);
     ranks.barrier(); // nobody writes here before
 }
 
-template <class T> std::vector<typename block_grid<T>::block_room> block_grid<T>::find_rooms() const {
-    std::vector<block_room> rooms(static_cast<std::size_t>(layout_.blocks()));
-    for (int rank = 0; rank < layout_.ranks(); ++rank) {
-        std::size_t next = 0;
-        for (const std::int64_t block : layout_.blocks_of(rank)) {
-            const block_extents e = extents_of<T>(layout_.cells(block), ghost_);
-            const std::size_t elements = array_size<T>(e, ghost_);
-            rooms[static_cast<std::size_t>(block)] = {e, next + static_cast<std::size_t>(elements_before<T>(ghost_, e)), elements};
-            next += static_cast<std::size_t>(arrays_) * elements;
-        }
-    }
-    return rooms;
+template <class T> typename block_grid<T>::block_room block_grid<T>::first_room(std::int64_t block) const {
+    const block_extents e = extents_of<T>(layout_.cells(block), ghost_);
+    return {e, static_cast<std::size_t>(elements_before<T>(ghost_, e)), array_size<T>(e, ghost_)};
 }
 
 template <class T> std::size_t block_grid<T>::bytes_per_rank(int rank) const {

@@ -85,31 +85,23 @@ grid_layout::boundaries cuts_of(const box_layout::shape& what) {
     return cuts;
 }
 
-// Boxes in the order of the curve.
-std::vector<std::int64_t> along_curve(const box_layout::shape& what) {
+// Boxes in the order of the curve; nothing where it is that of their numbers.
+std::vector<std::int32_t> along_curve(const box_layout::shape& what) {
+    if (what.order == box_order::lexicographic) return {};
     const auto [b0, b1, b2] = what.boxes;
-    std::vector<std::int64_t> curve(at(b0 * b1 * b2));
-    std::iota(curve.begin(), curve.end(), std::int64_t{0});
-    if (what.order == box_order::lexicographic) return curve;
+    std::vector<std::int32_t> curve(at(b0 * b1 * b2));
+    std::iota(curve.begin(), curve.end(), 0);
     int bits = 0;
     while ((std::int64_t{1} << bits) < std::max({b0, b1, b2})) ++bits;
-    std::vector<std::pair<std::uint64_t, std::int64_t>> keyed(curve.size());
-    for (const auto box : curve) {
+    std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(curve.size());
+    for (const std::int64_t box : curve) {
         const index3 where{box % b0, box / b0 % b1, box / (b0 * b1)};
-        keyed[at(box)] = {what.order == box_order::morton ? interleaved(where) : hilbert_key(where, bits), box};
+        keyed[at(box)] = {what.order == box_order::morton ? interleaved(where) : hilbert_key(where, bits),
+                          static_cast<std::int32_t>(box)};
     }
     std::ranges::sort(keyed);
     std::ranges::transform(keyed, curve.begin(), [](const auto& each) { return each.second; });
     return curve;
-}
-
-std::vector<std::vector<std::int64_t>> dealt(const box_layout::shape& what, int ranks) {
-    const auto curve = along_curve(what);
-    std::vector<std::vector<std::int64_t>> boxes_of(static_cast<std::size_t>(ranks));
-    for (std::size_t position = 0; position < curve.size(); ++position) {
-        boxes_of[static_cast<std::size_t>(ranks) * position / curve.size()].push_back(curve[position]);
-    }
-    return boxes_of;
 }
 
 } // namespace
@@ -122,7 +114,7 @@ box_order box_order_named(std::string_view name) {
 }
 
 box_layout::box_layout(const shape& what, int ranks)
-    : grid_layout{(check(what, ranks), cuts_of(what)), what.periodic, dealt(what, ranks)}, what_(what) {
+    : grid_layout{(check(what, ranks), cuts_of(what)), what.periodic, ranks, along_curve(what)}, what_(what) {
 } // in braces: checked first
 
 } // namespace craton::array

@@ -52,14 +52,8 @@ grid_layout::boundaries cuts_of(const index3& cells, const index3& processes) {
     return cuts;
 }
 
-std::vector<std::vector<std::int64_t>> one_each(const index3& processes) {
-    std::vector<std::vector<std::int64_t>> blocks;
-    for (std::int64_t rank = 0; rank < processes[0] * processes[1] * processes[2]; ++rank) blocks.push_back({rank});
-    return blocks;
-}
-
 // Throws user_error unless each brick is there once.
-std::vector<std::int64_t> checked(const std::vector<int>& brick_of_rank, const index3& processes) {
+std::vector<std::int32_t> checked(const std::vector<int>& brick_of_rank, const index3& processes) {
     if (brick_of_rank.empty()) return {};
     const std::int64_t ranks = processes[0] * processes[1] * processes[2];
     if (std::ssize(brick_of_rank) != ranks) {
@@ -112,7 +106,8 @@ index3 best_process_grid(const index3& cells, int ranks, const index3& fixed) {
 brick_layout::brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank)
     : grid_layout{(check(cells, processes), cuts_of(cells, processes)),
                   {},
-                  one_each(processes),
+                  static_cast<int>(processes[0] * processes[1] * processes[2]),
+                  {},
                   checked(brick_of_rank, processes)} {} // in braces: checked first
 
 int brick_layout::rank_of(int brick) const {

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 namespace craton::array {
 
@@ -50,7 +50,7 @@ template <class T> class block_grid {
     [[nodiscard]] int ghost() const noexcept { return ghost_; }
     [[nodiscard]] std::size_t bytes_per_rank(int rank) const;
 
-    [[nodiscard]] const block_extents& extents(std::int64_t block) const { return room(block).extents; }
+    [[nodiscard]] block_extents extents(std::int64_t block) const { return room(block).extents; }
     /// From an array of a block to its next one.
     [[nodiscard]] std::size_t array_elements(std::int64_t block) const { return room(block).elements; }
     /// True where the block's owner shares memory with the caller.
@@ -60,7 +60,7 @@ template <class T> class block_grid {
     [[nodiscard]] block_view<T> view(std::int64_t block, int array) const { return {origin(block, array), extents(block)}; }
     /// A cell of any block of any rank, counted from the block's first cell.
     [[nodiscard]] runtime::global_ptr<T> at(std::int64_t block, int array, const index3& cell) const {
-        const auto& [extents, origin, elements] = room(block);
+        const auto [extents, origin, elements] = room(block);
         const auto within = static_cast<std::size_t>(extents.at(cell[0], cell[1], cell[2])); // wraps round below 0, and back
         return {&memory_, layout_.owner(block), (origin + static_cast<std::size_t>(array) * elements + within) * sizeof(T)};
     }
@@ -68,7 +68,7 @@ template <class T> class block_grid {
     /// Of a layout that gives every rank one block (brick_layout): this rank's.
     [[nodiscard]] std::int64_t own_block() const { return layout_.blocks_of(world_->rank()).front(); }
     [[nodiscard]] domain cells() const { return layout_.cells(own_block()); }
-    [[nodiscard]] const block_extents& extents() const { return extents(own_block()); }
+    [[nodiscard]] block_extents extents() const { return extents(own_block()); }
     [[nodiscard]] T* origin(int array) const { return origin(own_block(), array); }
 
   private:
@@ -78,14 +78,20 @@ template <class T> class block_grid {
         std::size_t origin = 0;   // element (0, 0, 0) of its first array
         std::size_t elements = 0; // from one array to the next
     };
-    [[nodiscard]] const block_room& room(std::int64_t block) const { return rooms_[static_cast<std::size_t>(block)]; }
-    [[nodiscard]] std::vector<block_room> find_rooms() const;
+    // Blocks are all as large, or each rank has one at most.
+    [[nodiscard]] block_room room(std::int64_t block) const {
+        if (!uniform_) return first_room(block);
+        block_room found = *uniform_;
+        found.origin += static_cast<std::size_t>(layout_.slot(block)) * static_cast<std::size_t>(arrays_) * found.elements;
+        return found;
+    }
+    [[nodiscard]] block_room first_room(std::int64_t block) const; // were it the first of its owner
     void touch(base::thread_team* team) const;
 
     runtime::world* world_;
     grid_layout layout_;
     int arrays_, ghost_;
-    std::vector<block_room> rooms_;
+    std::optional<block_room> uniform_; // of any first block, where all are as large
     runtime::segment memory_;
 };
 

@@ -49,7 +49,7 @@ enum vector_name : int {
 
 /// Of a grid of cubic boxes, as the kernels want it.
 [[nodiscard]] inline box_shape shape_of(const array::block_grid<double>& grid) {
-    const auto& e = grid.extents(0);
+    const auto e = grid.extents(0);
     return {e.nx, e.pitch, e.plane};
 }
 
@@ -69,7 +69,7 @@ class level {
     /// What holds before the first (end 0) or behind the last cell of a dimension that is not periodic.
     [[nodiscard]] boundary side(std::size_t dimension, std::size_t end) const { return sides_[dimension][end]; }
     [[nodiscard]] double lambda_max() const noexcept { return lambda_max_; }
-    [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return layout_.blocks_of(grid_.ranks().rank()); }
+    [[nodiscard]] array::grid_layout::block_list own_boxes() const { return layout_.blocks_of(grid_.ranks().rank()); }
     [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.origin(box, vector); }
 
     /// All boxes have the same owner: the others have nothing to do here.
@@ -92,7 +92,7 @@ class level {
         if (team_ == nullptr || boxes.size() < 2) {
             for (const auto box : boxes) what(box);
         } else {
-            team_->for_each(std::ssize(boxes), [&](std::int64_t n) { what(boxes[static_cast<std::size_t>(n)]); });
+            team_->for_each(std::ssize(boxes), [&](std::int64_t n) { what(boxes[n]); });
         }
         work.done(boxes.size() * static_cast<std::size_t>(shape_.side * shape_.side * shape_.side));
     }

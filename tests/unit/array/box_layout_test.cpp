@@ -53,9 +53,9 @@ TEST(box_layout_test, every_box_has_one_owner_and_ranks_are_even) {
             for (int rank = 0; rank < ranks; ++rank) {
                 const auto own = layout.blocks_of(rank);
                 EXPECT_LE(std::abs(static_cast<double>(own.size()) - 24.0 / ranks), 1.0);
-                for (std::size_t s = 0; s < own.size(); ++s) {
+                for (std::int64_t s = 0; s < std::ssize(own); ++s) {
                     EXPECT_EQ(layout.owner(own[s]), rank);
-                    EXPECT_EQ(layout.slot(own[s]), static_cast<std::int64_t>(s));
+                    EXPECT_EQ(layout.slot(own[s]), s);
                     EXPECT_EQ(layout.block_at(layout.place(own[s])), own[s]);
                     EXPECT_TRUE(seen.insert(own[s]).second);
                 }
