@@ -30,8 +30,8 @@ using hint_map = std::map<std::string, std::string>;
 using any_array = annotated<"numpy.typing.NDArray[typing.Any]">;
 
 std::unique_ptr<any_dist_array> make(world& ranks, const std::string& dtype, const std::vector<numbers>& boundaries,
-                                     const std::vector<int>& owners) {
-    const tile_plan plan{boundaries, owners};
+                                     const std::vector<int>& owners, const std::vector<int>& grid) {
+    const tile_plan plan{boundaries, owners, grid};
     const nb::gil_scoped_release release;
     if (dtype == "float32") return make_dist_array_of<float>(ranks, plan);
     if (dtype == "float64") return make_dist_array_of<double>(ranks, plan);
@@ -251,11 +251,12 @@ shape, with any strides. UserError, with nothing done, for a rectangle that leav
         .def_prop_ro("owners", [](const core& a) { return a.plan().owners; }, "The rank of each tile, in row-major order.");
     bind_operations(c);
     bind_whole_array(c);
-    m.def("_dist_array", &make, nb::arg("world"), nb::arg("dtype"), nb::arg("boundaries"), nb::arg("owners"),
+    m.def("_dist_array", &make, nb::arg("world"), nb::arg("dtype"), nb::arg("boundaries"), nb::arg("owners"), nb::arg("grid"),
           nb::keep_alive<0, 1>(), R"(A new array of zeros with 1 to 4 dimensions.
 
 Collective, blocking. dtype: float32, float64, complex64, complex128, int32 or int64. boundaries and owners: as the
-properties. UserError on every rank unless the layout is the same on all, and there is memory.)");
+properties. grid: of ranks to which tiles are dealt in turn; empty: they have owners. UserError on every rank unless
+the layout is the same on all, and there is memory.)");
 }
 
 linalg::form form_of(bool transposed) { return transposed ? linalg::form::transposed : linalg::form::plain; }

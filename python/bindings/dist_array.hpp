@@ -31,10 +31,11 @@ struct judged_piece {
     bool came = false;
 };
 
-/// Boundaries along each dimension, the owner of each tile.
+/// Boundaries along each dimension, the owner of each tile or the grid of ranks to which tiles are dealt in turn.
 struct tile_plan {
     std::vector<std::vector<std::int64_t>> boundaries;
     std::vector<int> owners;
+    std::vector<int> grid;
 };
 
 /// Memory of Python for a rectangle: the first element, strides in elements.
@@ -112,7 +113,7 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
     [[nodiscard]] std::vector<std::int64_t> shape() const override { return list(array_->extents()); }
     [[nodiscard]] tile_plan plan() const override {
         const auto& layout = array_->layout();
-        tile_plan result{{layout.cuts().begin(), layout.cuts().end()}, {}};
+        tile_plan result{{layout.cuts().begin(), layout.cuts().end()}, {}, {}};
         for (std::int64_t t = 0; t < layout.tiles(); ++t) result.owners.push_back(layout.owner(t));
         return result;
     }
@@ -266,7 +267,14 @@ template <class T, std::size_t N> std::unique_ptr<any_dist_array> make_dist_arra
     try {
         typename array::tile_layout<N>::boundaries cuts;
         std::copy(plan.boundaries.begin(), plan.boundaries.end(), cuts.begin());
-        layout.emplace(std::move(cuts), plan.owners, ranks.size());
+        if (plan.grid.empty()) {
+            layout.emplace(std::move(cuts), plan.owners, ranks.size());
+        } else {
+            std::array<int, N> grid{};
+            if (plan.grid.size() != N) throw user_error("DistArray: a grid of other dimensions; allowed: the array's own");
+            std::copy(plan.grid.begin(), plan.grid.end(), grid.begin());
+            layout = array::tile_layout<N>::dealt_in_turn(std::move(cuts), grid);
+        }
     } catch (const user_error& error) {
         failure = error.what();
     }

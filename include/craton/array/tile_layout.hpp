@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace craton::array {
@@ -34,6 +35,10 @@ template <std::size_t N> class tile_layout {
     /// Tiles of `block` (the last along a dimension may be smaller), dealt to a row-major grid of ranks in turn along each
     /// dimension, as ScaLAPACK does. Throws user_error for extents, blocks or grid below 1.
     [[nodiscard]] static tile_layout block_cyclic(const place<N>& extents, const place<N>& block, const std::array<int, N>& grid);
+    /// Tiles of any widths, dealt in the same way. Throws as the constructor, and for a grid below 1.
+    [[nodiscard]] static tile_layout dealt_in_turn(boundaries cuts, const std::array<int, N>& grid) {
+        return tile_layout(std::move(cuts), grid);
+    }
     /// One tile per rank of a row-major grid, as even as can be: the first tiles along a dimension have one index more. Throws
     /// user_error for a grid below 1 or finer than the extents.
     [[nodiscard]] static tile_layout regular(const place<N>& extents, const std::array<int, N>& grid);

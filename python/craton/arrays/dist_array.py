@@ -89,13 +89,12 @@ class DistArray(Arithmetic, Array):
         extents = _checked_shape(shape)
         name = checked_dtype("DistArray", dtype, ELEMENT_TYPES)
         self._layout = tile_layouts.plan(extents, world.size, tiles, grid, boundaries, owners)
-        cuts, ranks = self._layout
-        self._core = _craton._dist_array(world, name, [each.tolist() for each in cuts], ranks.ravel().tolist())
+        cuts, given = self._layout.boundaries, self._layout.given
+        ranks = [] if given is None else given.ravel().tolist()
+        self._core = _craton._dist_array(world, name, [each.tolist() for each in cuts], ranks, self._layout.grid or ())
         self._shape, self._dtype = extents, np.dtype(name)
         self._functions: list[Callable[..., Any]] = []
         self._failures: list[str] = []
-        for each in (*cuts, ranks):
-            each.flags.writeable = False
 
     @classmethod
     def from_array(cls, world: _craton.World, values: ArrayLike, **layout: Any) -> DistArray:
@@ -112,8 +111,7 @@ class DistArray(Arithmetic, Array):
 
     def like(self, dtype: DTypeLike | None = None) -> DistArray:
         """Zeros in the same layout. Collective. dtype: None for this one's."""
-        cuts, ranks = self._layout
-        return DistArray(self.world, self.shape, dtype or self.dtype, boundaries=cuts, owners=ranks)
+        return DistArray(self.world, self.shape, dtype or self.dtype, **self._layout.arguments())
 
     # What it is. Not collective.
 
@@ -130,17 +128,17 @@ class DistArray(Arithmetic, Array):
     @property
     def boundaries(self) -> tile_layouts.Boundaries:
         """Along each dimension the first index of every tile, then the extent."""
-        return self._layout[0]
+        return self._layout.boundaries
 
     @property
     def owners(self) -> NDArray[np.int64]:
-        """The rank of each tile; as many dimensions as the array."""
-        return self._layout[1]
+        """The rank of each tile; as many dimensions as the array. Made when it is asked for, where tiles are dealt in turn."""
+        return self._layout.owners
 
     @property
     def local_tiles(self) -> list[LocalTile]:
         """This rank's tiles, views that keep the array alive. Use them between a sync() and what others do next."""
-        counts = self.owners.shape
+        counts = self._layout.counts
         found = []
         for number in self._core.own_tiles():
             along = np.unravel_index(number, counts)
@@ -150,14 +148,14 @@ class DistArray(Arithmetic, Array):
         return found
 
     def __repr__(self) -> str:
-        tiles = times(self.owners.shape)
+        tiles = times(self._layout.counts)
         return f"<DistArray {times(self.shape)} of {self.dtype}, {tiles} tiles on {ranks_text(self.world)}>"
 
     def _facts(self) -> dict[str, object]:
         return {
             "shape": times(self.shape),
             "elements": self.dtype,
-            "tiles": f"{times(self.owners.shape)}, up to {times(max(np.diff(cuts)) for cuts in self.boundaries)}",
+            "tiles": f"{times(self._layout.counts)}, up to {times(max(np.diff(cuts)) for cuts in self.boundaries)}",
             "ranks": self.world.size,
         }
 
@@ -258,8 +256,10 @@ class DistArray(Arithmetic, Array):
         A new array's tiles are the transposed ones on the same ranks.
         """
         if out is None:
-            cuts, ranks = self._layout
-            out = DistArray(self.world, self.shape[::-1], self.dtype, boundaries=cuts[::-1], owners=ranks.T)
+            layout = self._layout
+            out = DistArray(
+                self.world, self.shape[::-1], self.dtype, boundaries=layout.boundaries[::-1], owners=layout.owners.T
+            )
         self._core.transpose_to(out._core)
         return out
 
@@ -321,13 +321,7 @@ class DistArray(Arithmetic, Array):
         return self.astype("int64") if self.dtype == np.int32 else self
 
     def _fits(self, other: DistArray) -> bool:
-        mine, others = self._layout, other._layout
-        return (
-            self.world is other.world
-            and self.shape == other.shape
-            and all(np.array_equal(a, b) for a, b in zip(mine[0], others[0], strict=True))
-            and np.array_equal(mine[1], others[1])
-        )
+        return self.world is other.world and self.shape == other.shape and self._layout.same_as(other._layout)
 
 
 def _run_applied(

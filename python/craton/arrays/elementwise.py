@@ -270,5 +270,5 @@ def _times_vector(self: Any, other: Any, from_left: bool) -> Any:
     found = summed(self.world, sums)[()]
     if not isinstance(other, type(self)) or not rest:
         return found
-    owners = self.owners[:, 0] if along else self.owners[0]
+    owners = self._layout.owners_along(rest[0])
     return type(self).from_array(self.world, found, boundaries=[self.boundaries[rest[0]]], owners=owners)

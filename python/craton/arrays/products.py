@@ -121,9 +121,11 @@ def _new_product(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
         raise UserError(f"matmul: arrays of {a.ndim} and {b.ndim} dimensions; allowed: two")
     cuts = (a.boundaries[int(transpose_a)], b.boundaries[1 - int(transpose_b)])
-    owners = next((each.owners for each in (a, b) if all(map(np.array_equal, each.boundaries, cuts))), None)
     shape = (int(cuts[0][-1]), int(cuts[1][-1]))
-    return type(a)(a.world, shape, a.dtype, boundaries=cuts, owners=owners)
+    for each in (a, b):
+        if all(map(np.array_equal, each.boundaries, cuts)):
+            return each.like(a.dtype)
+    return type(a)(a.world, shape, a.dtype, boundaries=cuts)
 
 
 # ---------------------------------------------------------------------------------------------------------- the operator

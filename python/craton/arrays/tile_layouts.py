@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,54 @@ from numpy.typing import ArrayLike, NDArray
 from craton.errors import UserError
 
 Boundaries = tuple[NDArray[np.int64], ...]
+
+
+@dataclass(frozen=True)
+class TileLayout:
+    """Boundaries along each dimension, and who owns the tiles: a grid of ranks to which they are dealt in turn, or a list."""
+
+    boundaries: Boundaries
+    """Of each dimension the first index of every tile, then the extent."""
+    grid: tuple[int, ...] | None
+    """Ranks along each dimension; None where the owners are given one by one."""
+    given: NDArray[np.int64] | None = None
+    """The rank of each tile; as many dimensions as the array."""
+
+    def __post_init__(self) -> None:
+        for each in self.boundaries if self.given is None else (*self.boundaries, self.given):
+            each.flags.writeable = False
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Tiles along each dimension."""
+        return tuple(len(each) - 1 for each in self.boundaries)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The rank of each tile; as many dimensions as the array. Not kept where tiles are dealt in turn."""
+        if self.given is not None:
+            return self.given
+        made = dealt(self.counts, self.grid or ())
+        made.flags.writeable = False
+        return made
+
+    def owners_along(self, dimension: int) -> NDArray[np.int64]:
+        """Of the tiles that are the first ones along all other dimensions."""
+        if self.given is not None:
+            return self.given[tuple(slice(None) if d == dimension else 0 for d in range(self.given.ndim))]
+        counts = [count if d == dimension else 1 for d, count in enumerate(self.counts)]
+        return dealt(counts, self.grid or ()).ravel()
+
+    def arguments(self) -> dict[str, Any]:
+        """What DistArray takes for such a layout."""
+        return {"boundaries": self.boundaries, "grid": self.grid, "owners": self.given}
+
+    def same_as(self, other: TileLayout) -> bool:
+        """Whether all tiles are the same and have the same owners."""
+        if not all(map(np.array_equal, self.boundaries, other.boundaries)):
+            return False
+        both_dealt = self.grid is not None and self.grid == other.grid
+        return both_dealt or np.array_equal(self.owners, other.owners)
 
 
 def process_grid(shape: Sequence[int], ranks: int) -> tuple[int, ...]:
@@ -33,8 +83,8 @@ def plan(
     grid: Sequence[int] | None = None,
     boundaries: Sequence[ArrayLike] | None = None,
     owners: ArrayLike | None = None,
-) -> tuple[Boundaries, NDArray[np.int64]]:
-    """Boundaries along each dimension, and the owner of each tile in an array of as many dimensions (see DistArray)."""
+) -> TileLayout:
+    """What the arguments of DistArray say."""
     if tiles is not None and boundaries is not None:
         raise UserError("DistArray: tiles and boundaries; allowed: one of them")
     along = _checked_grid(shape, ranks, grid)
@@ -47,8 +97,9 @@ def plan(
         )
     else:
         cuts = tuple(_even(extent, parts) for extent, parts in zip(shape, along, strict=True))
-    counts = tuple(len(each) - 1 for each in cuts)
-    return cuts, dealt(counts, along) if owners is None else _checked_owners(counts, owners)
+    if owners is None:
+        return TileLayout(cuts, along)
+    return TileLayout(cuts, None, _checked_owners(tuple(len(each) - 1 for each in cuts), owners))
 
 
 def dealt(counts: Sequence[int], grid: Sequence[int]) -> NDArray[np.int64]:
@@ -102,7 +153,7 @@ def _checked_boundaries(shape: Sequence[int], boundaries: Sequence[ArrayLike]) -
                 f"DistArray: boundaries of dimension {d} are {np.array2string(each, threshold=8)}; "
                 f"allowed: ascending integers from 0 to {shape[d]}"
             )
-    return tuple(each.astype(np.int64) for each in cuts)
+    return tuple(each.astype(np.int64, copy=each.flags.writeable) for each in cuts)
 
 
 def _checked_owners(counts: tuple[int, ...], owners: ArrayLike) -> NDArray[np.int64]:
@@ -112,4 +163,4 @@ def _checked_owners(counts: tuple[int, ...], owners: ArrayLike) -> NDArray[np.in
             f"DistArray: owners is a {ranks.dtype} array of shape {ranks.shape}; allowed: integers of shape {counts}, "
             "a rank for each tile"
         )
-    return ranks.reshape(counts).astype(np.int64)
+    return ranks.reshape(counts).astype(np.int64, copy=ranks.flags.writeable)

@@ -278,17 +278,23 @@ def test_grids_are_as_near_to_cubes_as_can_be(shape, ranks, grid):
 
 
 def test_layouts_are_what_they_say():
-    cuts, owners = tile_layouts.plan((10, 7), 6)
-    assert [each.tolist() for each in cuts] == [[0, 3, 6, 10], [0, 3, 7]]
-    assert owners.tolist() == [[0, 1], [2, 3], [4, 5]]
-    cuts, owners = tile_layouts.plan((2, 3), 16)  # more ranks than elements
-    assert [each.tolist() for each in cuts] == [[0, 1, 2], [0, 1, 2, 3]]
-    assert owners.tolist() == [[0, 1, 2], [4, 5, 6]]
-    cuts, owners = tile_layouts.plan((10, 7), 4, tiles=(4, 2))
-    assert [each.tolist() for each in cuts] == [[0, 4, 8, 10], [0, 2, 4, 6, 7]]
-    assert owners.tolist() == [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1]]
-    assert tile_layouts.plan((4,), 3, tiles=1, grid=(3,))[1].tolist() == [0, 1, 2, 0]
-    assert tile_layouts.plan((4, 2), 3, boundaries=[[0, 1, 4], [0, 2]], owners=[2, 0])[1].tolist() == [[2], [0]]
+    made = tile_layouts.plan((10, 7), 6)
+    assert [each.tolist() for each in made.boundaries] == [[0, 3, 6, 10], [0, 3, 7]]
+    assert made.owners.tolist() == [[0, 1], [2, 3], [4, 5]] and made.grid == (3, 2) and made.given is None
+    made = tile_layouts.plan((2, 3), 16)  # more ranks than elements
+    assert [each.tolist() for each in made.boundaries] == [[0, 1, 2], [0, 1, 2, 3]]
+    assert made.owners.tolist() == [[0, 1, 2], [4, 5, 6]]
+    made = tile_layouts.plan((10, 7), 4, tiles=(4, 2))
+    assert [each.tolist() for each in made.boundaries] == [[0, 4, 8, 10], [0, 2, 4, 6, 7]]
+    assert made.owners.tolist() == [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1]]
+    listed = tile_layouts.plan((10, 7), 4, boundaries=made.boundaries, owners=made.owners)
+    assert listed.same_as(made) and made.same_as(listed) and listed.grid is None
+    for layout in (made, listed):
+        assert layout.owners_along(0).tolist() == [0, 2, 0] and layout.owners_along(1).tolist() == [0, 1, 0, 1]
+    assert not made.same_as(tile_layouts.plan((10, 7), 4, tiles=(4, 2), grid=(1, 4)))
+    assert tile_layouts.plan((4,), 3, tiles=1, grid=(3,)).owners.tolist() == [0, 1, 2, 0]
+    made = tile_layouts.plan((4, 2), 3, boundaries=[[0, 1, 4], [0, 2]], owners=[2, 0])
+    assert made.owners.tolist() == [[2], [0]] and not made.owners.flags.writeable
 
 
 def test_a_view_is_put_elsewhere_but_not_into_its_own_place(world):

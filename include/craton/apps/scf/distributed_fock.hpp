@@ -85,7 +85,7 @@ struct task_time {
 /// Shells, in the order of the basis (which spatial_order makes compact), are cut into ranges; a task is a pair of ranges with all
 /// pairs of ranges that begin in one range. What a task reads of densities is fetched, what it adds is kept by each thread and
 /// added block by block, both within a bound, as is what the source prepares of pairs. No rank has a whole matrix: besides its
-/// share a rank has its buffers, its own tasks, and a number per pair of ranges; each node has the list of surviving pairs of shells.
+/// share a rank has its buffers, its own tasks, and a number per pair of ranges; each node has the surviving pairs of shells.
 class distributed_fock {
   public:
     using matrix = array::dist_array<double, 2>;
