@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import craton
 from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World
 from craton.arrays.matrix import TrianglePart
+from craton.arrays.node_memory import NodeCopies
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.tomography.config.load import hessian_block, theory_settings
@@ -26,6 +27,7 @@ from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.emphasis import Emphasis
 from craton.tomography.data.observations import Observations
+from craton.tomography.data.sources import shared_observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, predicted_elsewhere
 from craton.tomography.inversion.hessian_file import read_system, run_prior
@@ -226,8 +228,11 @@ def read_data(problem: LinearisedProblem) -> RunData:
     Earthquakes and stations are as the run's corrections have them at the Hessian's model.
     """
     file, comm = problem.source.parent / "data.h5", problem.comm
-    observations, emphasis = on_root(comm, lambda: (load_observations(file), stored_emphasis(problem.source)))
-    observations = dataclasses.replace(observations, emphasis=emphasis)
+    observations = shared_observations(
+        comm,
+        NodeCopies(problem.world, comm),
+        lambda: dataclasses.replace(load_observations(file), emphasis=stored_emphasis(problem.source)),
+    )
     settings = theory_settings(problem.config, str(problem.source))
     if observations.correlation_s is None and settings.data.correlation_s:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)
