@@ -6,6 +6,7 @@
 #include <craton/apps/tomography/figure.hpp>
 #include <craton/apps/tomography/forward_problem.hpp>
 #include <craton/linalg/blas.hpp>
+#include <craton/runtime/world.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -405,7 +406,7 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
                    const f64_in& half_duration_s, const f64_in& station_latitude_deg, const f64_in& station_longitude_deg,
                    const i64_in& event_index, const i64_in& station_index, const f64_in& t_first_s, double sample_interval_s,
                    const i64_in& samples, const std::vector<std::string>& along, const std::vector<std::string>& measured,
-                   const std::optional<f64_in>& gain, const std::optional<f64_matrix_in>& crust) {
+                   const std::optional<f64_in>& gain, const std::optional<f64_matrix_in>& crust, runtime::world* world) {
     const auto events = events_from(event_latitude_deg, event_longitude_deg, event_depth_m, moment_tensor_Nm, half_duration_s);
     need_length("station_longitude_deg", station_longitude_deg.size(), station_latitude_deg.size());
     std::vector<station> stations(station_latitude_deg.size());
@@ -433,7 +434,7 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
     const nb::gil_scoped_release release;
     if (crust) need_length("crust (rows)", crust->shape(0), count);
     const auto parts = crust ? std::span(crust->data(), crust->size()) : std::span<const double>();
-    new (self) path_set(forward, events, stations, requests, parts);
+    new (self) path_set(forward, events, stations, requests, parts, world);
 }
 
 const path& path_at(const path_set& paths, std::int64_t index) {
@@ -524,7 +525,7 @@ void bind_forward(nb::module_& m) {
         .def_prop_ro(
             "touched", [](const path& p) { return p.touched(); }, "How many coefficients of the model the path touches.")
         .def_prop_ro(
-            "lateral_weights", [](const path& p) { return to_numpy(p.lateral().value); }, new_array,
+            "lateral_weights", [](const path& p) { return to_numpy(std::vector<double>(p.lateral().value.begin(), p.lateral().value.end())); }, new_array,
             "(1/Delta) times the integral of S_a along the minor arc, of each of lateral_knots.");
 
     nb::class_<forward_problem> forward(m, "ForwardProblem",
@@ -535,11 +536,12 @@ called from any thread. Not collective.)");
 
     nb::class_<path_set>(m, "PathSet", R"(All source-receiver paths of an inversion: geometry, excitation, time window.
 
-Immutable; not collective.)")
+Immutable. Not collective, but its making with a world.)")
         .def("__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
              "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
              "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
              "component"_a = std::vector<std::string>(), "gain"_a.none() = nb::none(), "crust"_a.none() = nb::none(),
+             "world"_a.none() = nb::none(), nb::keep_alive<1, 19>(),
              R"(Events, stations, and the paths between them.
 
 Per event: position, depth below 6371 km, moment tensor (events x 6: rr, tt, pp, rt, rp, tp in N m) and half duration.
@@ -547,8 +549,9 @@ Per station: position. Per path: event index, station index, first sample's time
 samples. along: the way the wave came, of each path: minor, major, or whole (all round, for comparison); empty: minor.
 component: of each path, Z (up), R (away from the source) or T (right of it); empty: T. gain: of each path, what the
 ground's motion is multiplied by; None: 1. crust: weights of the problem's crusts along each path, shape (paths, crusts);
-None: none. Geographic latitudes; converted to geocentric inside. UserError names the
-event, station or path, the value and the allowed range.)")
+None: none. world: of ranks that make the same set together, collectively; the ranks of a node then share the work and
+the memory. Geographic latitudes; converted to geocentric inside. UserError names the event, station or path, the value
+and the allowed range.)")
         .def("__len__", &path_set::size, "How many paths there are.")
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal,
              "One path, counted from the end where index is negative. IndexError out of range.")

@@ -334,7 +334,7 @@ template <class T> class stacked_update {
         linalg::gram_report report;
         for (const separable_group& group : groups_) {
             const base::matrix_view<const T> factor{w_.weighted.data() + group.first, rows_, group.columns, columns_, 1};
-            const std::vector<double>& h = first_.lateral(group.parameter).value;
+            const std::span<const double> h = first_.lateral(group.parameter).value;
             w_.lateral.assign(h.begin(), h.end());
             const auto of_group = hessian.update_kronecker(w_.lateral, factor, indices_of(group));
             report.samples = of_group.samples;
@@ -367,11 +367,11 @@ template <class T> class stacked_update {
     /// What the Kronecker products do not have: (h (x) T)^T (h' (x) T') of different groups, and (h (x) T)^T D and D^T D, of
     /// corrections' columns D. Written out for a few knots at a time.
     template <class Matrix> void add_between_groups(Matrix& matrix, double quantum) const {
-        const std::vector<double> one{1.0};
+        const std::array<double, 1> one{1.0};
         const auto structure = static_cast<std::int64_t>(w_.parameters.size()) - of_corrections();
         const separable_group beside{-1, 0, structure_, of_corrections(), structure, of_corrections()};
-        const auto weights = [&](const separable_group& group) -> const std::vector<double>& {
-            return group.parameter < 0 ? one : first_.lateral(group.parameter).value;
+        const auto weights = [&](const separable_group& group) -> std::span<const double> {
+            return group.parameter < 0 ? std::span<const double>(one) : first_.lateral(group.parameter).value;
         };
         std::vector<separable_group> all = groups_;
         if (of_corrections() > 0) all.push_back(beside);

@@ -64,7 +64,7 @@ std::size_t profile_at(const model_basis& basis, std::int64_t parameter, std::in
 void average_along(const path& path, const model_basis& basis, std::span<const double> model, std::vector<double>& profile) {
     profile.assign(columns_of(basis), 0.0);
     for (std::int64_t p = 0; p < basis.parameters(); ++p) {
-        const sparse_weights& h = path.lateral(p);
+        const sparse_weights_view& h = path.lateral(p);
         const auto radial = static_cast<std::size_t>(basis.n_radial(p));
         double* const out = profile.data() + basis.first_column(p);
         for (std::size_t at = 0; at < h.knot.size(); ++at) {
@@ -262,7 +262,7 @@ lateral_splines::path_stretch forward_problem::stretch_of(const path& path) cons
 
 void forward_problem::transform_path(const path& path, std::int64_t parameter, scratch& work) const {
     const std::int64_t widest = family_of(path).coupling()->widest();
-    const std::vector<std::int32_t>& knots = path.lateral(parameter).knot;
+    const std::span<const std::int32_t> knots = path.lateral(parameter).knot;
     work.path_waves.resize(knots.size() * terms() * static_cast<std::size_t>(widest + 1));
     basis_->lateral(parameter).path_transform(stretch_of(path), knots, widest, terms(), work.path_waves);
 }
@@ -276,7 +276,7 @@ void forward_problem::transform_model(const path& path, std::span<const double> 
     // Parameters of the same splines are transformed together.
     const std::int64_t together = basis_->same_splines() ? basis_->parameters() : 1;
     for (std::int64_t first = 0; first < basis_->parameters(); first += together) {
-        const std::vector<std::int32_t>& knots = path.lateral(first).knot;
+        const std::span<const std::int32_t> knots = path.lateral(first).knot;
         work.at_knots.clear();
         for (const std::int32_t knot : knots) {
             for (std::int64_t p = first; p < first + together; ++p) {
@@ -477,7 +477,7 @@ void forward_problem::panel(const path& path, std::span<const double> model, std
 /// Some columns at each knot of a parameter: samples x knots x columns. The path's transforms and times are in `work`.
 void forward_problem::panel_of(const path& path, std::int64_t parameter, mode_coupling::column_range range, scratch& work,
                                std::span<float> out) const {
-    const sparse_weights& h = path.lateral(parameter);
+    const sparse_weights_view& h = path.lateral(parameter);
     if (range.count == basis_->columns()) {
         expand_panel(work.sensitivity, range.count, h.value, out);
     } else {
@@ -536,7 +536,7 @@ void forward_problem::apply_transpose(const path& path, std::span<const double> 
         for (std::size_t i = 0; i < columns; ++i) profile[i] += work.sensitivity[j * columns + i] * residual[j];
     }
     for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
-        const sparse_weights& h = path.lateral(p);
+        const sparse_weights_view& h = path.lateral(p);
         const auto radial = static_cast<std::size_t>(basis_->n_radial(p));
         const double* const of_parameter = profile.data() + basis_->first_column(p);
         for (std::size_t at = 0; at < h.knot.size(); ++at) {

@@ -4,13 +4,18 @@
 #include <craton/apps/tomography/forward_problem.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/runtime/segment.hpp>
+#include <craton/runtime/world.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <string>
+#include <utility>
 
 namespace craton::tomography {
 
@@ -149,7 +154,7 @@ std::int64_t path::touched() const {
 }
 
 path_set::path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
-                   std::span<const path_request> requests, std::span<const double> crust) {
+                   std::span<const path_request> requests, std::span<const double> crust, runtime::world* ranks) {
     if (!crust.empty() && (requests.empty() || crust.size() % requests.size() != 0)) {
         throw user_error(fmt::format("paths: {} weights of crusts for {} paths; allowed: none, or equally many for each",
                                      crust.size(), requests.size()));
@@ -185,6 +190,7 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
         made->paths[i].crust_ = std::span<const double>(made->crust).subspan(i * crusts, crusts);
         made->offsets.push_back(made->offsets.back() + r.samples);
     }
+    share_weights(*made, basis, ranks);
     contents_ = made;
 }
 
@@ -193,11 +199,69 @@ path::path(const path_request& request, const event& source, const unit_vector& 
     : request_(request), source_(&source), distance_rad_(tomography::distance_rad(from, to)),
       azimuth_rad_(tomography::azimuth_rad(from, to)), same_splines_(basis.same_splines()), shape_(basis.shape()) {
     arc_.emplace(from, to);
-    lateral_ = weights_along(basis.lateral(), *this, request.along);
-    if (!same_splines_) lateral_beside_ = weights_along(basis.lateral(1), *this, request.along);
     const bool long_way = request.along == orbit::major;
     stretch_ = stretch_along::of(*arc_).average(begin_rad(), long_way ? end_rad() : distance_rad_);
     eastward_ = long_way ? -arc_->left().z : arc_->left().z;
+}
+
+// Each rank of a node finds those of a run of paths, which the others see in its memory.
+void path_set::share_weights(contents& made, const model_basis& basis, runtime::world* ranks) {
+    const auto paths = std::ssize(made.paths);
+    const std::size_t parts = basis.same_splines() ? 1 : 2;
+    const bool is_shared = ranks != nullptr && ranks->node().communicator.size() > 1;
+    const std::int64_t sharers = is_shared ? ranks->node().communicator.size() : 1;
+    const std::int64_t place = is_shared ? ranks->node().communicator.rank() : 0;
+    const auto first_path = [&](std::int64_t of) { return static_cast<std::size_t>(paths * of / sharers); };
+    std::vector<std::int64_t> counts; // of each path and part
+    std::vector<double> values;
+    std::vector<std::int32_t> knots;
+    for (std::size_t i = first_path(place); i < first_path(place + 1); ++i) {
+        for (std::size_t part = 0; part < parts; ++part) {
+            const path& p = made.paths[i];
+            const auto found = weights_along(basis.lateral(static_cast<std::int64_t>(part)), p, p.request().along);
+            counts.push_back(std::ssize(found.knot));
+            values.insert(values.end(), found.value.begin(), found.value.end());
+            knots.insert(knots.end(), found.knot.begin(), found.knot.end());
+        }
+    }
+    // Gives paths first ... last - 1 their parts of what one rank has found; returns where the counts of the next begin.
+    const auto hand_out = [&](std::size_t first, std::size_t last, const std::int64_t* count, const double* value,
+                              const std::int32_t* knot) {
+        for (std::size_t i = first; i < last; ++i) {
+            for (std::size_t part = 0; part < parts; ++part, ++count) {
+                const auto size = static_cast<std::size_t>(*count);
+                (part == 0 ? made.paths[i].lateral_ : made.paths[i].lateral_beside_) = {{knot, size}, {value, size}};
+                knot += size;
+                value += size;
+            }
+        }
+        return count;
+    };
+    if (!is_shared) {
+        const auto own =
+            std::make_shared<std::pair<std::vector<double>, std::vector<std::int32_t>>>(std::move(values), std::move(knots));
+        made.weights = own;
+        hand_out(0, made.paths.size(), counts.data(), own->first.data(), own->second.data());
+        return;
+    }
+    ranks->barrier(); // polls, before what does not
+    const auto& node = ranks->node();
+    const auto all_counts = node.communicator.all_gather(counts);
+    const auto memory =
+        std::make_shared<runtime::segment>(*ranks, values.size() * sizeof(double) + knots.size() * sizeof(std::int32_t));
+    std::ranges::copy(values, reinterpret_cast<double*>(memory->local()));
+    std::ranges::copy(knots, reinterpret_cast<std::int32_t*>(memory->local() + values.size() * sizeof(double)));
+    ranks->barrier();
+    made.weights = memory;
+    const std::int64_t* count = all_counts.data();
+    for (std::int64_t of = 0; of < sharers; ++of) {
+        const int rank = node.ranks.all()[static_cast<std::size_t>(of)];
+        constexpr std::size_t of_knot = sizeof(double) + sizeof(std::int32_t);
+        const std::byte* const base = memory->base(rank);
+        const std::byte* const its_knots = base + memory->bytes(rank) / of_knot * sizeof(double);
+        count = hand_out(first_path(of), first_path(of + 1), count, reinterpret_cast<const double*>(base),
+                         reinterpret_cast<const std::int32_t*>(its_knots));
+    }
 }
 
 path path_set::from_source(std::int64_t i, const event& source, const model_basis& basis) const {
@@ -205,12 +269,18 @@ path path_set::from_source(std::int64_t i, const event& source, const model_basi
     const unit_vector& to = contents_->station_positions[static_cast<std::size_t>(r.station)];
     path out(r, source, geographic(source.latitude_deg, source.longitude_deg), to, basis);
     out.crust_ = (*this)[i].crust();
+    const auto own = std::make_shared<std::array<sparse_weights, 2>>();
+    (*own)[0] = weights_along(basis.lateral(), out, r.along);
+    if (!out.same_splines_) (*own)[1] = weights_along(basis.lateral(1), out, r.along);
+    out.lateral_ = (*own)[0];
+    out.lateral_beside_ = (*own)[1];
+    out.own_ = own;
     return out;
 }
 
 std::vector<double> path_set::coverage(const model_basis& basis) const {
     std::vector<double> sum(static_cast<std::size_t>(basis.n_lateral()), 0.0);
-    const auto add = [&sum](const sparse_weights& h) {
+    const auto add = [&sum](const sparse_weights_view& h) {
         for (std::size_t at = 0; at < h.knot.size(); ++at) {
             sum[static_cast<std::size_t>(h.knot[at])] += h.value[at];
         }

@@ -16,6 +16,16 @@ struct sparse_weights {
     std::vector<double> value;
 };
 
+/// The same in somebody else's memory.
+struct sparse_weights_view {
+    std::span<const std::int32_t> knot;
+    std::span<const double> value;
+
+    sparse_weights_view() = default;
+    sparse_weights_view(std::span<const std::int32_t> knots, std::span<const double> values) : knot(knots), value(values) {}
+    sparse_weights_view(const sparse_weights& of) : knot(of.knot), value(of.value) {}
+};
+
 /// Spherical splines centred on the vertices of a subdivided icosahedron: S_a(x) = h(distance(x, a) / spacing). Immutable.
 class lateral_splines {
   public:

@@ -10,6 +10,10 @@
 #include <span>
 #include <vector>
 
+namespace craton::runtime {
+class world;
+}
+
 namespace craton::tomography {
 
 class forward_problem;
@@ -73,7 +77,7 @@ class path {
     /// Weights along the path of the crusts that figure_rates::crust has, 1 in all; empty: none.
     [[nodiscard]] std::span<const double> crust() const { return crust_; }
     /// h_a of every knot of a parameter within reach of the path.
-    [[nodiscard]] const sparse_weights& lateral(std::int64_t parameter = 0) const {
+    [[nodiscard]] const sparse_weights_view& lateral(std::int64_t parameter = 0) const {
         return parameter == 0 || same_splines_ ? lateral_ : lateral_beside_;
     }
     /// How many coefficients the path touches: lateral knots times radial splines, of each parameter, or of one.
@@ -96,6 +100,7 @@ class path {
 
   private:
     friend class path_set;
+    // Without weights.
     path(const path_request& request, const event& source, const unit_vector& from, const unit_vector& to,
          const model_basis& basis);
     path_request request_;
@@ -105,9 +110,10 @@ class path {
     double azimuth_rad_ = 0;
     double stretch_ = 0;
     double eastward_ = 0;
-    std::span<const double> crust_; // of the set's
-    sparse_weights lateral_;
-    sparse_weights lateral_beside_; // of the second parameter, where its splines are others
+    std::span<const double> crust_; // of the set's, as the weights of its paths
+    sparse_weights_view lateral_;
+    sparse_weights_view lateral_beside_; // of the second parameter, where its splines are others
+    std::shared_ptr<const void> own_;    // the weights of a path that is of no set
     bool same_splines_ = true;
     basis_shape shape_;
 };
@@ -121,9 +127,10 @@ class path_set {
 
     /// Geographic latitudes, converted to geocentric ones. Throws user_error that names the event, station or path, the value and
     /// the allowed range.
-    /// crust: weights of each path, one after the other, or none.
+    /// crust: weights of each path, one after the other, or none. ranks: ranks that make the same set together; the weights of
+    /// knots are then found by all ranks of a node, and are once in its memory. Collective and blocking with them.
     path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
-             std::span<const path_request> requests, std::span<const double> crust = {});
+             std::span<const path_request> requests, std::span<const double> crust = {}, runtime::world* ranks = nullptr);
 
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(contents_->paths.size()); }
     [[nodiscard]] const path& operator[](std::int64_t i) const { return contents_->paths[static_cast<std::size_t>(i)]; }
@@ -143,7 +150,9 @@ class path_set {
         std::vector<double> crust;
         std::vector<path> paths;
         std::vector<std::int64_t> offsets;
+        std::shared_ptr<const void> weights; // memory of all paths' knots
     };
+    static void share_weights(contents& made, const model_basis& basis, runtime::world* ranks);
     std::shared_ptr<const contents> contents_;
 };
 

@@ -17,7 +17,7 @@ from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
 
 if TYPE_CHECKING:
-    from craton._craton import ForwardProblem, PathSet
+    from craton._craton import ForwardProblem, PathSet, World
     from craton.tomography.config.load import Config
 
 f64 = NDArray[np.float64]
@@ -103,8 +103,11 @@ class PathTable:
         receivers = geocentric_vectors(self.stations.latitude_deg, self.stations.longitude_deg)[self.station]
         return angle_deg(np.sum(sources * receivers, axis=1))
 
-    def path_set(self, forward: ForwardProblem) -> PathSet:
-        """The paths as the compiled kernels take them. UserError, in names of this table, for a path that they cannot take."""
+    def path_set(self, forward: ForwardProblem, world: World | None = None) -> PathSet:
+        """The paths as the compiled kernels take them. UserError, in names of this table, for a path that they cannot take.
+
+        world: ranks that have the same table make it together, collectively: their nodes then have the knots of all paths once.
+        """
         from craton._craton import PathSet
 
         try:
@@ -113,7 +116,7 @@ class PathTable:
                 forward, events.latitude_deg, events.longitude_deg, 1e3 * events.depth_km,
                 np.ascontiguousarray(events.moment_tensor_Nm), events.half_duration_s, stations.latitude_deg,
                 stations.longitude_deg, self.event, self.station, self.t_first_s, self.sample_interval_s, self.samples,
-                list(self.arc), list(self.component), self.gain, self.crust,
+                list(self.arc), list(self.component), self.gain, self.crust, world,
             )  # fmt: skip
         except UserError as problem:
             named = re.sub(

@@ -67,7 +67,7 @@ class Assembly:
             chi_data = self.synthetics.chi_data(state.latest)
         found = {"chi_data": chi_data, "data_norm": self.observations.weighted_norm(self.run.comm)}
         self.check_finite(found, np.zeros(0))
-        quanta = on_root(self.run.comm, lambda: self.panels.quanta(state.latest, chi_data))
+        quanta = self.panels.quanta(state.latest, chi_data)
         while True:
             sums = {**self.add_all(state, predicted, quanta), **found}
             largest = float(np.max(self.hessian.diagonal()))

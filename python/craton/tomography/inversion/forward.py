@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from craton import _craton
 from craton.arrays.node_memory import NodeCopies
 from craton.errors import UserError
+from craton.runs.agreement import on_root
 from craton.tomography.data.corrections import Corrections
 from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 
@@ -85,7 +86,7 @@ class Panels(Synthetics, Protocol):
         """Number of paths that see each lateral knot, shape (n_lateral,)."""
 
     def quanta(self, model: f64, chi_data: float) -> Quanta:
-        """For an assembly at a model whose sums do not depend on their order. Not collective. chi_data: of the model."""
+        """Collective: for an assembly at a model whose sums do not depend on their order. chi_data: of the model."""
 
 
 def predicted_elsewhere(synthetics: Synthetics, panels: Panels, model: f64) -> f64 | None:
@@ -141,14 +142,14 @@ class ModeTheory:
         """
         self.problem, self.observations, self.settings = problem, observations, settings
         self.corrections = corrections or Corrections(observations.paths)
-        self.paths = observations.paths.path_set(problem)
+        self.paths = observations.paths.path_set(problem, world)
         """As the catalogues have them, or with the corrections of the last model."""
         self._at = np.zeros(self.corrections.size)
         self._world, self._comm, self._nodes = world, comm, nodes or NodeCopies(world, comm)
         self._last: tuple[f64, f64] | None = None
 
     def structure_of(self, model: f64) -> f64:
-        """The coefficients of a model without its corrections, which the paths have from now on.
+        """Collective: the coefficients of a model without its corrections, which the paths have from now on.
 
         CorrectedTooFar, on every rank, where no path can have them.
         """
@@ -156,7 +157,7 @@ class ModeTheory:
         if not np.array_equal(values, self._at):
             table = self.corrections.applied(values)
             try:
-                self.paths, self._at = table.path_set(self.problem), values.copy()
+                self.paths, self._at = table.path_set(self.problem, self._world), values.copy()
             except UserError as problem:
                 raise CorrectedTooFar(f"with the corrections found so far: {problem}") from None
         return np.ascontiguousarray(structure)
@@ -195,7 +196,7 @@ class ModeTheory:
     def quanta(self, model: f64, chi_data: float) -> Quanta:
         """As Panels says."""
         structure = self.structure_of(model)
-        return quanta_for(self.problem, self.paths, self.observations, structure, chi_data)
+        return on_root(self._comm, lambda: quanta_for(self.problem, self.paths, self.observations, structure, chi_data))
 
     def coverage(self, basis: ModelBasis) -> f64:
         """As Panels says."""

@@ -202,7 +202,7 @@ def synthetic_data(
         problem = problem.of_theory(theory, source)
     errors = Corrections(table, config.target.errors)
     wrong = errors.applied(true_corrections(errors, config.run.seed))
-    traces = predict(problem, wrong.path_set(problem), model, run.nodes, run.threads)
+    traces = predict(problem, wrong.path_set(problem, run.world), model, run.nodes, run.threads)
     return shared_observations(run.comm, run.nodes, lambda: synthetic_observations(config, table, traces))
 
 
