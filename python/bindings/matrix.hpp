@@ -136,7 +136,8 @@ template <class Matrix, class Class> void bind_load(Class& c) {
         R"(Reads the matrix from an HDF5 file.
 
 Collective, blocking. Any number of ranks may load what any other number saved. UserError on every rank: a missing file
-or dataset, a file that is cut short, another shape, another precision (both are named).)");
+or dataset, a file that is cut short, another shape, another precision (both are named); and, with the matrix
+overwritten, elements that are not those of the dataset's craton_checksum.)");
 }
 
 template <class T> void bind_matrix_shape(nanobind::class_<array::convergent_matrix<T>>& c) {

@@ -525,7 +525,7 @@ void bind_forward(nb::module_& m) {
         .def_prop_ro(
             "touched", [](const path& p) { return p.touched(); }, "How many coefficients of the model the path touches.")
         .def_prop_ro(
-            "lateral_weights", [](const path& p) { return to_numpy(std::vector<double>(p.lateral().value.begin(), p.lateral().value.end())); }, new_array,
+            "lateral_weights", [](const path& p) { return copy_to_numpy(p.lateral().value); }, new_array,
             "(1/Delta) times the integral of S_a along the minor arc, of each of lateral_knots.");
 
     nb::class_<forward_problem> forward(m, "ForwardProblem",

@@ -20,6 +20,9 @@ std::string cannot_load(const std::string& path, const std::string& dataset, con
     return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason);
 }
 
+// Other programs may have a "checksum" of their own.
+constexpr const char* matrix_checksum = "craton_checksum";
+
 // Rank 0 examines the file with serial HDF5; the others trust its word.
 std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const stored_array& data,
                                 const file_attributes& attributes) {
@@ -33,14 +36,14 @@ std::string loadable_or_why_not(const std::string& path, const std::string& data
 
 // Of the elements that were read. Collective; "" where they are those that the dataset's checksum was made of, or it has none.
 std::string damage(hid_t dataset, const stored_array& data, const comm::communicator& ranks) {
-    if (H5Aexists(dataset, checksum_attribute) == 0) return {};
+    if (H5Aexists(dataset, matrix_checksum) == 0) return {};
     const std::uint64_t found = sum_of_ranks(ranks, local_checksum(data, ranks.rank()));
     std::uint64_t wanted = 0;
-    if (!read_scalar(dataset, checksum_attribute, wanted)) return last_hdf5_error();
+    if (!read_scalar(dataset, matrix_checksum, wanted)) return last_hdf5_error();
     if (wanted == found) return {};
     return fmt::format("its checksum is {:016x} but the file says {:016x}; allowed: a dataset as it was saved, or one without the "
                        "attribute '{}'",
-                       found, wanted, checksum_attribute);
+                       found, wanted, matrix_checksum);
 }
 
 } // namespace
@@ -63,7 +66,7 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
         first_failure all;
         all.keep(failure);
         all.keep(write_attributes(written.get(), attributes));
-        all.unless(write_scalar(written.get(), checksum_attribute, checksum));
+        all.unless(write_scalar(written.get(), matrix_checksum, checksum));
         return all.reason();
     };
     if (!options.append) {

@@ -10,10 +10,10 @@ namespace craton::runtime {
 namespace {
 
 // One long message over a slow network takes milliseconds.
-constexpr attention of_the_thread{.awake = std::chrono::microseconds{200},
-                                  .awake_while_busy = std::chrono::milliseconds{20},
-                                  .longest_sleep = std::chrono::milliseconds{100},
-                                  .longest_sleep_while_busy = std::chrono::milliseconds{1}};
+constexpr attendance of_the_thread{.awake = std::chrono::microseconds{200},
+                                   .awake_while_busy = std::chrono::milliseconds{20},
+                                   .longest_sleep = std::chrono::milliseconds{100},
+                                   .longest_sleep_while_busy = std::chrono::milliseconds{1}};
 
 } // namespace
 

@@ -37,7 +37,7 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
     return nap.sleep(bell_->reaches_all() ? at_most : std::min(at_most, longest_sleep_unrung));
 }
 
-double world::attend_while(const std::function<bool()>& go_on, const attention& how) {
+double world::attend_while(const std::function<bool()>& go_on, const attendance& how) {
     using clock = std::chrono::steady_clock;
     clock::duration in_handlers{};
     auto last_message = clock::now();

@@ -40,13 +40,24 @@ std::uint64_t take_half(std::atomic<std::uint64_t>& left) {
     return 0;
 }
 
-std::string bad_cost(std::span<const double> cost) {
+// first: the number of the first of these tasks.
+std::string bad_cost(std::span<const double> cost, std::int64_t first) {
     for (std::size_t i = 0; i < cost.size(); ++i) {
         if (!std::isfinite(cost[i]) || cost[i] < 0.0) {
-            return fmt::format("work_queue: predicted cost {} of task {}; allowed: finite numbers, 0 or more", cost[i], i);
+            return fmt::format("work_queue: predicted cost {} of task {}; allowed: finite numbers, 0 or more", cost[i],
+                               first + static_cast<std::int64_t>(i));
         }
     }
     return {};
+}
+
+// The same bits on every rank. Collective.
+double sum_of_all(const comm::communicator& ranks, std::span<const double> own) {
+    std::array<double, 1> sum{std::accumulate(own.begin(), own.end(), 0.0)};
+    ranks.sum_in_place(std::span<double>(sum));
+    const double found = ranks.maximum(sum[0]);
+    if (std::isfinite(found)) return found;
+    throw user_error("work_queue: the predicted costs of all tasks are too much together; allowed: a finite sum");
 }
 
 void check_count(std::int64_t count) {
@@ -69,7 +80,7 @@ work_queue::checked_tasks work_queue::checked(world& ranks, std::int64_t count, 
     }
     check_count(count);
     const bool others_have = all.maximum(cost != nullptr ? 1 : 0) != 0;
-    comm::agree(all, (cost != nullptr) == others_have ? (cost != nullptr ? bad_cost(*cost) : std::string())
+    comm::agree(all, (cost != nullptr) == others_have ? (cost != nullptr ? bad_cost(*cost, 0) : std::string())
                                                       : "work_queue: costs of tasks on some ranks; allowed: on all or on none");
     if (cost == nullptr) return {count, 0, {}, true};
     const std::int64_t first = count * ranks.rank() / ranks.size();
@@ -83,8 +94,9 @@ work_queue::checked_tasks work_queue::checked(world& ranks, const own_costs& cos
     const auto own = static_cast<std::int64_t>(cost.of_tasks.size());
     const std::int64_t count = all.sum(own);
     check_count(count);
-    comm::agree(all, bad_cost(cost.of_tasks));
-    return {count, all.sum_of_ranks_before(own), cost.of_tasks, false};
+    const std::int64_t before = all.sum_of_ranks_before(own);
+    comm::agree(all, bad_cost(cost.of_tasks, before));
+    return {count, before, cost.of_tasks, false};
 }
 
 work_queue::work_queue(world& ranks, std::span<const double> predicted_cost)
@@ -123,10 +135,8 @@ void work_queue::divide(const checked_tasks& tasks) {
     constexpr auto all_cost = static_cast<double>(std::int64_t{1} << 40); // times any number of ranks it is still a 64-bit number
     const auto& all = world_->communicator();
     const std::int64_t ranks = world_->size();
-    std::array<double, 1> cost{std::accumulate(tasks.cost.begin(), tasks.cost.end(), 0.0)};
-    all.sum_in_place(std::span<double>(cost));
-    const double total_cost = all.maximum(cost[0]); // the same bits on every rank
-    std::vector<std::int64_t> before{0};            // each of its tasks, and all of them
+    const double total_cost = sum_of_all(all, tasks.cost);
+    std::vector<std::int64_t> before{0}; // each of its tasks, and all of them
     for (const double each : tasks.cost)
         before.push_back(before.back() + (total_cost > 0.0 ? std::llround(each / total_cost * all_cost) : 1));
     const std::int64_t before_these = all.sum_of_ranks_before(before.back());
@@ -154,6 +164,7 @@ void work_queue::divide(const checked_tasks& tasks) {
     for (auto& each : under_way) each.wait();
     world_->barrier();
     own_ = {own.first, own.last};
+    // Ranks begin with equal shares, so this says how many tasks make one: enough to choose whom to steal from.
     cost_of_own_ = static_cast<double>(total) / static_cast<double>(ranks * std::max<std::int64_t>(1, own_.second - own_.first));
 }
 
@@ -204,8 +215,7 @@ int work_queue::richest_neighbour() const {
     for (const int rank : world_->node().ranks.all()) {
         if (rank == world_->rank()) continue;
         const auto& state = state_of(rank);
-        // What costs nothing still counts a little, or it would never be stolen.
-        const double of_one = std::max(state.cost_of_one.load(std::memory_order_relaxed), 1e-12);
+        const double of_one = state.cost_of_one.load(std::memory_order_relaxed);
         const double cost = of_one * static_cast<double>(count_of(state.left.load(std::memory_order_acquire)));
         if (cost > most) {
             most = cost;

@@ -23,7 +23,8 @@ using file_attributes = std::map<std::string, std::variant<std::int64_t, double,
 /// libraries; of the disk the checksum tells when the file is loaded.
 enum class read_back {
     nothing,
-    some,      ///< of each rank's transfers of buffer_bytes the first 16, every 16th after them, and the last
+    some,      ///< of each rank's transfers of buffer_bytes the first 16, every 16th after them, and the last; of files without a
+               ///< checksum (dist_array_file.hpp, recordings of a run) everything
     everything ///< takes as long as loading the file
 };
 /// Whether a transfer, by its number of how many, is among them.
@@ -70,7 +71,7 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
 /// Collective, blocking; any size. A new file is written beside `path`, forced to disk and renamed when it is whole, so what was at
 /// `path` survives a failure. Throws user_error on every rank when the file cannot be written (no such folder, no space), naming
 /// path and cause, and for hints that MPI cannot take or that differ between ranks. The dataset gets a checksum of its
-/// elements, as its attribute `checksum`.
+/// elements, as its attribute `craton_checksum`.
 template <class T>
 void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const save_options& options = {}) {
@@ -80,7 +81,7 @@ void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& p
 /// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking; commits the matrix first. Throws user_error
 /// on every rank, with the matrix as it was, when the file is missing, is not HDF5, is cut short, has no such dataset, or holds
 /// another shape or precision (naming both), and for hints as save_matrix; and, with the matrix overwritten, when the elements are
-/// not those of its attribute `checksum`. A dataset without that attribute, of another program, is taken as it is.
+/// not those of its attribute `craton_checksum`. A dataset without that attribute, of another program, is taken as it is.
 template <class T>
 void load_matrix(array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const transfer_options& options = {}) {

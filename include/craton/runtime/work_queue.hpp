@@ -16,8 +16,8 @@ namespace craton::runtime {
 
 /// Hands out the task numbers 0 to count - 1, each to exactly one caller (Ozog et al. 2016, II-E, Algorithm 3): first every rank's
 /// own, a run of consecutive numbers of about equal predicted cost, then, when those are used up, half of what another rank has
-/// left: of the neighbour on the node with the most, else of ranks tried in random order, 16 + 8 log2(ranks) of them at most. What
-/// is stolen can be stolen again.
+/// left: of the neighbour on the node with the most (by the mean cost of what it began with), else of ranks tried in random order,
+/// 16 + 8 log2(ranks) of them at most. What is stolen can be stolen again.
 ///
 /// A rank's own tasks cost an atomic operation in its memory; stealing from another node costs a message and its reply, for which
 /// the victim must poll or have a progress_thread. Any thread.
@@ -30,8 +30,8 @@ class work_queue {
 
     /// Collective; the predicted cost of every task (in any unit, relative). Ranks may compute it each for itself and differ by
     /// rounding: each rank's costs count for a part of the tasks. Throws user_error on every rank for a cost that is negative or
-    /// not finite, for 2^32 tasks or more, when ranks give different numbers of tasks, and when some ranks give costs and others
-    /// none.
+    /// not finite, for costs whose sum is not, for 2^32 tasks or more, when ranks give different numbers of tasks, and when some
+    /// ranks give costs and others none.
     work_queue(world& ranks, std::span<const double> predicted_cost);
     /// The same where nobody knows all tasks, and in the same unit on all ranks. Throws user_error on every rank for costs as
     /// above, and for 2^32 tasks or more in all.

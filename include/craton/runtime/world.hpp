@@ -47,7 +47,7 @@ struct world_statistics {
 
 /// How a thread that only attends to messages spends its time when none comes. While it is awake it gives up its core after every
 /// look; then it sleeps, and is woken by ranks of the same machine.
-struct attention {
+struct attendance {
     /// After a message: what answers it comes soon.
     std::chrono::microseconds awake{20};
     /// The same while something is under way: MPI moves a long message only while it is looked after.
@@ -140,8 +140,9 @@ class world {
     /// before the sleep) was false, or the sleep ended early. For threads that only poll.
     bool wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on = {});
     /// Attends to messages while `go_on` holds and other threads of this rank compute. `go_on` is asked between looks and before
-    /// each sleep. Who makes it false calls wake_sleepers(). Returns the seconds that handlers took. Not inside a handler.
-    double attend_while(const std::function<bool()>& go_on, const attention& how = {});
+    /// each sleep, and should be brief. Who makes it false calls wake_sleepers(). Returns the seconds that handlers took, but for
+    /// those that it finds just before a sleep. Not inside a handler.
+    double attend_while(const std::function<bool()>& go_on, const attendance& how = {});
     /// Ends the sleeps of other threads of this rank in attend_while() and wait_for_arrivals(); make their `go_on` false before, or
     /// they sleep again.
     void wake_sleepers() noexcept;

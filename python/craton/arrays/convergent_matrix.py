@@ -209,14 +209,16 @@ class ConvergentMatrix(Gram, Held, Matrix):
 
         It is written beside the path and renamed when it is whole. `append`: adds it to a file that is there. `symmetric`: records
         that only the upper triangle is meaningful. `hints`: for MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the
-        same on every rank. UserError on every rank when the file cannot be written.
+        same on every rank. The dataset's attribute craton_checksum is of its elements. UserError on every rank when the file
+        cannot be written.
         """
         self._core.save(str(path), dataset, symmetric, append, dict(hints or {}))
 
     def load(self, path: str, dataset: str, hints: Mapping[str, str] | None = None) -> None:
         """Elements become those of a dataset, saved by any number of ranks. Collective, blocking.
 
-        UserError on every rank: a missing file or dataset, a file cut short, another shape or precision (both named).
+        UserError on every rank: a missing file or dataset, a file cut short, another shape or precision (both named); and, with
+        the matrix overwritten, elements that are not those of the dataset's craton_checksum.
         """
         self._core.load(str(path), dataset, dict(hints or {}))
 

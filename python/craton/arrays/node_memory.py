@@ -7,6 +7,7 @@ NodeCopies            in parts by all ranks, or by rank 0
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,11 +64,15 @@ def made_once_per_node(world: World, comm: MPI.Comm) -> Sharing:
     return made_alone if comm.size == 1 else share
 
 
+MOST_AT_ONCE = 1 << 27
+"""Elements of a broadcast: MPI counts in 31 bits."""
+
+
 class NodeCopies:
-    """Vectors of float64 that every rank reads: one copy for each node, which must not be written to.
+    """Vectors of float64 that every rank reads: one copy for each node, read-only.
 
     The ranks of a node make neighbouring parts, so that nodes exchange whole ones. Each vector lives as long as somebody on the
-    node refers to it.
+    node refers to it. One of these serves a whole job: its communicator is never freed.
     """
 
     def __init__(self, world: World, comm: MPI.Comm) -> None:
@@ -89,7 +94,7 @@ class NodeCopies:
         mine: elements of this rank's items, part(len(offsets) - 1). offsets: where each item's begin, and the end.
         """
         if self.comm.size == 1:
-            return mine
+            return _read_only(mine.view())
         items = len(offsets) - 1
         seen = self._memory(int(offsets[-1]))
         begin, end = offsets[list(self.part(items))]
@@ -97,7 +102,8 @@ class NodeCopies:
         self.world.barrier()
         if self._makers != MPI.COMM_NULL and self._makers.size > 1:
             bounds = offsets[[share_of(items, self.comm.size, int(rank))[0] for rank in self._ranks_before]]
-            self._makers.Allgatherv(MPI.IN_PLACE, [seen, np.diff(bounds), bounds[:-1], MPI.DOUBLE])
+            for maker, (first, last) in enumerate(pairwise(bounds.tolist())):
+                self._send(seen[first:last], maker)
         self.world.barrier()
         return _read_only(seen)
 
@@ -105,15 +111,19 @@ class NodeCopies:
         """Collective, blocking: the values that rank 0 has."""
         if self.comm.size == 1:
             assert values is not None
-            return values
+            return _read_only(values.view())
         seen = self._memory(self.comm.bcast(None if values is None else len(values)))
         if self.comm.rank == 0:
             seen[...] = values
         if self._makers != MPI.COMM_NULL and self._makers.size > 1:
-            for first in range(0, len(seen), MOST_AT_ONCE):
-                self._makers.Bcast(seen[first : first + MOST_AT_ONCE])
+            self._send(seen, 0)
         self.world.barrier()
         return _read_only(seen)
+
+    def _send(self, seen: f64, maker: int) -> None:
+        """Collective over the first ranks of nodes: what one of them has, to all."""
+        for first in range(0, len(seen), MOST_AT_ONCE):
+            self._makers.Bcast(seen[first : first + MOST_AT_ONCE], root=maker)
 
     def _memory(self, length: int) -> f64:
         """Of the node."""
@@ -121,10 +131,6 @@ class NodeCopies:
         seen = memory.view(self._maker)
         assert seen is not None, "ranks of a node share memory"
         return seen
-
-
-MOST_AT_ONCE = 1 << 27
-"""Elements of a broadcast: MPI counts in 31 bits."""
 
 
 def _first_of_node(world: World) -> int:

@@ -15,7 +15,7 @@ from craton.errors import UserError
 Boundaries = tuple[NDArray[np.int64], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TileLayout:
     """Boundaries along each dimension, and who owns the tiles: a grid of ranks to which they are dealt in turn, or a list."""
 
@@ -153,7 +153,7 @@ def _checked_boundaries(shape: Sequence[int], boundaries: Sequence[ArrayLike]) -
                 f"DistArray: boundaries of dimension {d} are {np.array2string(each, threshold=8)}; "
                 f"allowed: ascending integers from 0 to {shape[d]}"
             )
-    return tuple(each.astype(np.int64, copy=each.flags.writeable) for each in cuts)
+    return tuple(each.astype(np.int64) for each in cuts)
 
 
 def _checked_owners(counts: tuple[int, ...], owners: ArrayLike) -> NDArray[np.int64]:
@@ -163,4 +163,4 @@ def _checked_owners(counts: tuple[int, ...], owners: ArrayLike) -> NDArray[np.in
             f"DistArray: owners is a {ranks.dtype} array of shape {ranks.shape}; allowed: integers of shape {counts}, "
             "a rank for each tile"
         )
-    return ranks.reshape(counts).astype(np.int64, copy=ranks.flags.writeable)
+    return ranks.reshape(counts).astype(np.int64)

@@ -485,3 +485,14 @@ def test_functions_of_the_extension_take_the_classes(world, tmp_path):
     loaded.load(tmp_path / "m.h5", "m")
     np.testing.assert_array_equal(linalg.matmul(m, loaded).gather(), 16 * np.eye(6))
     np.testing.assert_array_equal(craton.Cholesky(m).solve(craton.ConvergentVector.from_array(world, np.ones(6))), 0.25)
+
+
+@pytest.mark.parametrize("verify", ["nothing", "some", "everything"])
+def test_what_a_checkpoint_reads_back_is_chosen_by_name(world, tmp_path, verify):
+    matrix = craton.ConvergentMatrix(world, 8, 8)
+    with craton.Checkpoint(world, str(tmp_path / "c.h5"), verify=verify) as saved:
+        saved.add("a", matrix)
+        assert saved.resume() is None
+        saved.save()
+    with pytest.raises(craton.UserError, match=r"verify = 'all'; allowed: nothing, some, everything"):
+        craton.Checkpoint(world, str(tmp_path / "d.h5"), verify="all")

@@ -248,7 +248,7 @@ def test_the_hessian_is_counted_once_on_a_node(counted):
         found = phases(planning.predict(work, geometry, ROUND, ranks, per_node))["misfit"]
         # The lateral prior and the samples are there once, too, and what one rank has kept of the work on the prior.
         kept = (per_node - 1) * HEAP_KEPT_BYTES
-        shared = hessian / nodes + 8.0 * 2562**2 + 16.0 * work.samples - kept if per_node > 1 else 0.0
+        shared = hessian / nodes + 8.0 * 2562**2 + 24.0 * work.samples - kept if per_node > 1 else 0.0
         assert found.node_bytes - per_node * found.rank_bytes == pytest.approx(shared)
         assert found.node_bytes > hessian / nodes
     beside = phases(planning.predict(work, geometry, ROUND, 4, 4))["factorise"].node_bytes

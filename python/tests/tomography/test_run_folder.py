@@ -218,7 +218,7 @@ def changed_element(row, col, value, as_saved=False):
     def change(file):
         file["hessian"][place(file, row, col)] = value
         if not as_saved:
-            del file["hessian"].attrs["checksum"]
+            del file["hessian"].attrs["craton_checksum"]
 
     return change
 

@@ -15,6 +15,7 @@ from craton._craton import EarthModel
 from craton.runs.files import write_hdf5
 from craton.tomography.config.tables import InversionConfig
 from craton.tomography.data.emphasis import COMPARED, LEFT_OUT, Emphasis, filtered, low_pass_taps
+from craton.tomography.data.observations import Observations
 from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.judgement import skipped_windows
 from craton.tomography.inversion.schedule import MOST_ITERATIONS, Schedule, usual_first_periods_s
@@ -183,11 +184,32 @@ def test_ranks_share_what_is_compared():
             for rank in range(size)
         ]
 
-    for data.emphasis.misfit in ("waveform", "arrival_time", "envelope"):
-        for size in (1, 3, 2 * len(data.paths)):
-            said = []
-            found = [data.chi(late, comm) for comm in alone(size, said)]
-            assert found[-1] == data.chi(late) > 0.0 and len(said) == size
+    def on_ranks(size, ask):
+        """What the last rank finds, who hears all others."""
+        said = []
+        found = [ask(comm) for comm in alone(size, said)]
+        return found[-1]
+
+    order, _ = schedule(first_misfit="arrival_time")
+    skipping = waves(110.0).ravel()
+    for size in (1, 3, 2 * len(data.paths)):
+        for data.emphasis.misfit in ("waveform", "arrival_time", "envelope"):
+            assert on_ranks(size, lambda comm: data.chi(late, comm)) == data.chi(late) > 0.0
+        data.emphasis.misfit = "waveform"
+        assert on_ranks(size, data.weighted_norm) == data.weighted_norm() > 0.0
+        found = on_ranks(size, lambda comm: data.of_windows(Observations.white_squares, late, comm))
+        assert np.array_equal(found / data.independent, data.window_misfits(late))
+        for period_s in (0.0, 250.0):
+            alone_finds = order.left_out(skipping, period_s)
+            shared, _ = schedule(first_misfit="arrival_time")
+
+            def left_out(comm, shared=shared, period_s=period_s):
+                shared.comm = comm
+                return shared.left_out(skipping, period_s)
+
+            found = on_ranks(size, left_out)
+            assert found.dtype == bool and np.array_equal(found, alone_finds)
+        assert alone_finds.shape == (len(data.paths),) and order.left_out(skipping, 0.0).any()
 
 
 def test_long_periods_may_compare_other_things_than_waveforms():

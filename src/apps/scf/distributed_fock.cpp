@@ -397,7 +397,7 @@ void distributed_fock::add_up(const job& what, std::span<const worker> workers) 
     all.fetched_bytes = what.read->fetched_bytes();
     all.peak_buffer_bytes = what.read->peak_bytes();
     all.source_bytes = what.prepared->peak_bytes();
-    all.pair_bytes = tasks_.bytes();
+    all.pair_bytes = tasks_.bytes() + book_->bytes();
     timeline_.clear();
     for (std::size_t thread = 0; thread < workers.size(); ++thread) {
         const worker& each = workers[thread];

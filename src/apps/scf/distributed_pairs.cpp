@@ -1,5 +1,6 @@
 #include "distributed_pairs.hpp"
 
+#include <craton/comm/agreement.hpp>
 #include <craton/runtime/segment.hpp>
 
 #include <algorithm>
@@ -7,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -51,6 +54,18 @@ template <class T> std::span<T> elements(const runtime::segment& memory, int ran
     return {reinterpret_cast<T*>(memory.base(rank) + first_byte), count};
 }
 
+// Collective: does what some ranks have to do alone. No memory for it on one of them is user_error on all.
+template <class Work> void together(const runtime::world& ranks, const Work& work) {
+    std::string failure;
+    try {
+        work();
+    } catch (const std::bad_alloc&) {
+        failure =
+            "distributed Fock: no memory for the list of surviving pairs of shells; allowed: a higher threshold, or more memory";
+    }
+    comm::agree(ranks.communicator(), failure);
+}
+
 // Those of all ranks, by rows then columns, on the first rank of each node; nothing on the others. Collective.
 std::vector<shell_pair> gathered_on_nodes(runtime::world& ranks, std::span<const shell_pair> own) {
     const runtime::segment of_node(ranks, own.size_bytes());
@@ -58,25 +73,27 @@ std::vector<shell_pair> gathered_on_nodes(runtime::world& ranks, std::span<const
     ranks.barrier();
     const bool is_first = ranks.node().communicator.rank() == 0;
     std::vector<std::int64_t> packed; // i and j, bound
-    if (is_first) {
+    together(ranks, [&] {
+        if (!is_first) return;
         for (const int rank : ranks.node().ranks.all()) {
             for (const shell_pair& pair : elements<shell_pair>(of_node, rank, 0, of_node.bytes(rank) / sizeof(shell_pair))) {
                 packed.push_back(std::int64_t{pair.i} << 32 | pair.j);
                 packed.push_back(std::bit_cast<std::int32_t>(pair.bound));
             }
         }
-    }
+    });
     if (ranks.node().count > 1) {
         const auto first_ranks = ranks.communicator().split(is_first ? 0 : 1);
         if (is_first) packed = first_ranks.all_gather(packed);
     }
-    ranks.barrier(); // neighbours have been read
     std::vector<shell_pair> all;
-    all.reserve(packed.size() / 2);
-    for (std::size_t n = 0; n < packed.size(); n += 2)
-        all.push_back({static_cast<int>(packed[n] >> 32), static_cast<int>(packed[n] & 0xffffffff),
-                       std::bit_cast<float>(static_cast<std::int32_t>(packed[n + 1]))});
-    std::ranges::sort(all, {}, [](const shell_pair& pair) { return std::tuple(pair.i, pair.j); });
+    together(ranks, [&] {
+        all.reserve(packed.size() / 2);
+        for (std::size_t n = 0; n < packed.size(); n += 2)
+            all.push_back({static_cast<int>(packed[n] >> 32), static_cast<int>(packed[n] & 0xffffffff),
+                           std::bit_cast<float>(static_cast<std::int32_t>(packed[n + 1]))});
+        std::ranges::sort(all, {}, [](const shell_pair& pair) { return std::tuple(pair.i, pair.j); });
+    });
     return all;
 }
 
@@ -92,7 +109,9 @@ weighed_pairs share_significant_pairs(runtime::world& ranks, const block_digeste
     const auto all = gathered_on_nodes(ranks, own_significant_pairs(ranks, digester, threshold, team));
     const auto& node = ranks.node();
     weighed_pairs made;
-    if (node.communicator.rank() == 0) made = weighed(digester, blocks_of(all, digester.ranges()));
+    together(ranks, [&] {
+        if (node.communicator.rank() == 0) made = weighed(digester, blocks_of(all, digester.ranges()));
+    });
     const auto blocks = static_cast<std::size_t>(node.communicator.maximum(std::ssize(made.list.blocks)));
     const auto pairs = static_cast<std::size_t>(node.communicator.maximum(static_cast<std::int64_t>(made.list.size())));
     // Blocks, pairs, costs.

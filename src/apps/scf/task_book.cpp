@@ -32,6 +32,10 @@ void task_book::predict(std::span<const double> costs) {
     for (const double cost : costs) (next++)->predicted = static_cast<float>(cost);
 }
 
+std::int64_t task_book::bytes() const {
+    return static_cast<std::int64_t>(memory_.bytes(memory_.ranks().rank()) + before_.size() * sizeof(std::int64_t));
+}
+
 int task_book::owner(std::int64_t task) const {
     return static_cast<int>(std::ranges::upper_bound(before_, task) - before_.begin() - 1);
 }

@@ -23,6 +23,8 @@ class task_book {
 
     /// Of all ranks.
     [[nodiscard]] std::int64_t size() const noexcept { return before_.back(); }
+    /// What this rank has of it.
+    [[nodiscard]] std::int64_t bytes() const;
     /// Writes the predicted costs of this rank's own tasks, which others see after a barrier.
     void predict(std::span<const double> costs);
 

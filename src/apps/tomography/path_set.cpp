@@ -208,7 +208,7 @@ path::path(const path_request& request, const event& source, const unit_vector& 
 void path_set::share_weights(contents& made, const model_basis& basis, runtime::world* ranks) {
     const auto paths = std::ssize(made.paths);
     const std::size_t parts = basis.same_splines() ? 1 : 2;
-    const bool is_shared = ranks != nullptr && ranks->node().communicator.size() > 1;
+    const bool is_shared = ranks != nullptr && ranks->size() > 1; // the same on every rank, also of nodes of one
     const std::int64_t sharers = is_shared ? ranks->node().communicator.size() : 1;
     const std::int64_t place = is_shared ? ranks->node().communicator.rank() : 0;
     const auto first_path = [&](std::int64_t of) { return static_cast<std::size_t>(paths * of / sharers); };

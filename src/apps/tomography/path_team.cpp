@@ -72,14 +72,12 @@ double path_team::run(const std::function<void(int, std::int64_t)>& work) {
     for (int thread = 0; thread < options_->threads; ++thread) {
         team.emplace_back([this, thread, &work] { work_until_done(thread, work); });
     }
-    base::timer since_report;
-    const double handlers_s = world_->attend_while([&] {
-        if (since_report.seconds() > seconds_between_reports) {
-            report_progress();
-            since_report.restart();
-        }
-        return working_.load(std::memory_order_acquire) > 0;
-    });
+    double handlers_s = 0;
+    const auto is_working = [this] { return working_.load(std::memory_order_acquire) > 0; };
+    for (base::timer since_report; is_working(); since_report.restart()) {
+        handlers_s += world_->attend_while([&] { return is_working() && since_report.seconds() < seconds_between_reports; });
+        report_progress();
+    }
     team.clear(); // joins
     if (failure_) std::rethrow_exception(failure_);
     // Nobody may destroy the counter while another rank still asks it.

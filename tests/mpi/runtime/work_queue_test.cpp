@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -158,6 +159,14 @@ TEST_P(work_queue_test, refuses_costs_and_counts_that_make_no_sense) {
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), cost); }, {"task 3", "allowed: finite"});
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), runtime::work_queue::own_costs{cost}); },
                              {"task 3", "allowed: finite"});
+    const std::vector<double> huge(10, 1e308);
+    tests::expect_user_error([&] { const runtime::work_queue queue(world(), huge); }, {"allowed: a finite sum"});
+    tests::expect_user_error([&] { const runtime::work_queue queue(world(), runtime::work_queue::own_costs{huge}); },
+                             {"allowed: a finite sum"});
+    std::vector<double> own(2, 1.0);
+    if (world().rank() == world().size() - 1) own[1] = -2.0;
+    tests::expect_user_error([&] { const runtime::work_queue queue(world(), runtime::work_queue::own_costs{own}); },
+                             {"predicted cost -2 of task " + std::to_string(2 * world().size() - 1)});
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), std::int64_t{-1}); }, {"-1 tasks"});
     tests::expect_user_error([&] { const runtime::work_queue queue(world(), std::int64_t{1} << 32); }, {"4294967296 tasks"});
     if (world().size() > 1) {

@@ -540,6 +540,21 @@ TEST_P(assembly_test, a_stack_goes_on_with_what_is_not_counted) {
     world().quiesce();
 }
 
+TEST_P(assembly_test, paths_that_ranks_make_together_are_those_that_each_makes) {
+    for (const problem* p : {&usual(), &two_bases()}) {
+        const path_set alone = tomography::testing::some_paths(p->forward);
+        const path_set together = tomography::testing::some_paths(p->forward, &world());
+        ASSERT_EQ(together.size(), alone.size());
+        for (std::int64_t i = 0; i < alone.size(); ++i) {
+            for (const std::int64_t parameter : {std::int64_t{0}, p->forward.basis().parameters() - 1}) {
+                const auto &a = alone[i].lateral(parameter), &b = together[i].lateral(parameter);
+                EXPECT_TRUE(!a.knot.empty() && std::ranges::equal(a.knot, b.knot) && std::ranges::equal(a.value, b.value));
+            }
+        }
+        world().barrier();
+    }
+}
+
 TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     problem p;
     const auto n = static_cast<std::int64_t>(p.size());

@@ -30,14 +30,15 @@ inline forward_problem problem_of_two_bases(theory kind) {
 inline event some_event() { return {-20.3, -70.8, 35e3, {0.8e20, -0.3e20, -0.5e20, 0.4e20, -1.1e20, 0.6e20}, 12}; }
 
 /// Paths from one event to stations all around, with windows of different lengths.
-inline path_set some_paths(const forward_problem& forward) {
+/// ranks: that make them together.
+inline path_set some_paths(const forward_problem& forward, runtime::world* ranks = nullptr) {
     const std::vector<event> events{some_event()};
     const std::vector<station> stations{{48.3, 8.3}, {-35.3, 149.0}, {71.3, -156.8}, {-12.0, -150.2}, {-25.7, 28.2}, {35.0, 358.0}};
     std::vector<path_request> requests;
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(stations.size()); ++s) {
         requests.push_back({0, s, 300.0 + 50.0 * static_cast<double>(s), 12.5, 70 + 11 * s});
     }
-    return {forward, events, stations, requests};
+    return {forward, events, stations, requests, {}, ranks};
 }
 
 inline std::vector<double> random_vector(std::int64_t size, double scale, unsigned seed) {

@@ -351,8 +351,8 @@ class Estimate:
 
     @property
     def sample_bytes(self) -> float:
-        """Data and seismograms of the last model, once for each node."""
-        return 16.0 * self.work.samples
+        """Data and seismograms of the first and the last model, once for each node."""
+        return 24.0 * self.work.samples
 
     @property
     def panel_bytes(self) -> float:

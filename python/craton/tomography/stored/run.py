@@ -180,10 +180,13 @@ class RunData:
     """`forward` itself, or another theory."""
     observations: Observations
     assembly: AssemblyConfig
+    nodes: NodeCopies
+    """What makes vectors that all ranks read."""
 
     def theory(self, world: World, problem: ForwardProblem | None = None) -> ModeTheory:
-        """Synthetics and panels of these windows. problem: `forward`, unless it is given."""
-        return ModeTheory(problem or self.forward, self.observations, world, MPI.COMM_WORLD, self.assembly)
+        """Collective: synthetics and panels of these windows. problem: `forward`, unless it is given."""
+        of = problem or self.forward
+        return ModeTheory(of, self.observations, world, self.nodes.comm, self.assembly, nodes=self.nodes)
 
     def misfit(self, world: World, model: f64) -> float:
         """Collective: chi_data of a model, by the theory itself, not by its tangent."""
@@ -228,9 +231,10 @@ def read_data(problem: LinearisedProblem) -> RunData:
     Earthquakes and stations are as the run's corrections have them at the Hessian's model.
     """
     file, comm = problem.source.parent / "data.h5", problem.comm
+    nodes = NodeCopies(problem.world, comm)
     observations = shared_observations(
         comm,
-        NodeCopies(problem.world, comm),
+        nodes,
         lambda: dataclasses.replace(load_observations(file), emphasis=stored_emphasis(problem.source)),
     )
     settings = theory_settings(problem.config, str(problem.source))
@@ -253,4 +257,4 @@ def read_data(problem: LinearisedProblem) -> RunData:
     figure = shared_figure(earth, settings, modes, spheroidal, comm)
     figure |= crust_effects(crusts, settings, modes, spheroidal, comm)
     problems = forward_problems(settings, problem.basis, modes, spheroidal, figure)
-    return RunData(*problems, observations, settings.assembly)
+    return RunData(*problems, observations, settings.assembly, nodes)
