@@ -103,6 +103,13 @@ simulate:
 	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)
 	$$python tools/simulate
 
+## simulate-all  the other tables of the papers too: sides, halos, multigrid, waves, tasks, counters (an hour)
+.PHONY: simulate-all
+simulate-all: simulate
+	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)
+	$$python tools/simulate --sides 1.1e5 8.2e5 --updates 1
+	for each in halo waves stealing counters multigrid; do $$python tools/simulate --$$each; done
+
 ## lint       format and static checks of C++ and Python
 .PHONY: lint
 lint: build

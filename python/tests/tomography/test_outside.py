@@ -13,6 +13,7 @@ from pathlib import Path
 import command_line
 import h5py
 import numpy as np
+import psutil
 import pytest
 from craton import UserError
 from helpers import OF_OPEN_MPI, environment_without_mpi
@@ -409,18 +410,33 @@ print("solves", event, "of", len(events))
 tried = folder.parent / "tried"
 if event == events[0] and not tried.exists():
     tried.touch()
-    sys.exit(3)
+    {fails}
 shutil.copytree(pathlib.Path(sys.argv[3]) / folder.name / "seismograms" / event, out, dirs_exist_ok=True)
 """
 
 
-def test_commands_through_an_engine(config, tmp_path):
-    """One fails: it is named, and only it is started again. The model is that of commands of this machine, bit for bit."""
+KILLS_ITS_WORKER = """
+    import os, psutil, signal
+    above = psutil.Process().parents()
+    pool = next(n for n, one in enumerate(above) if "process_worker_pool" in " ".join(one.cmdline()))
+    (folder / "left").write_text(str(os.getpid()))
+    above[pool - 1].kill()
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [("sys.exit(3)", "ended with 3"), (KILLS_ITS_WORKER, "Parsl: WorkerLost.*")],
+    ids=["ends badly", "worker dies"],
+)
+def test_commands_through_an_engine(config, tmp_path, fails, said):
+    """One fails, or its worker dies: it is named, and only it starts again. The model is that of local commands, bit for bit."""
     pytest.importorskip("parsl", reason="parsl is not installed: pip install 'craton[cluster]'")
     run(commanded(config.replaced("run", directory=str(tmp_path / "here"))))
     here = RunFolder(tmp_path / "here")
     script = tmp_path / "copies.py"
-    script.write_text(FAILS_ONCE)
+    script.write_text(FAILS_ONCE.replace("{fails}", fails.strip()))
     command = f"{{python}} {script} {{seismograms}} {{event}} {here.path / 'synthetics'}"
     sent = config.replaced(
         "synthetics",
@@ -431,7 +447,7 @@ def test_commands_through_an_engine(config, tmp_path):
         parsl_config=str(configuration(tmp_path)),
     )
     with pytest.raises(
-        UserError, match=r"\[synthetics\] command for event \w+: ended with 3; allowed: .*resume` starts what is"
+        UserError, match=rf"\[synthetics\] command for event \w+: {said}; allowed: .*resume` starts what is"
     ):
         run(sent)
     folder = Path(config.run.directory) / "synthetics" / "1"
@@ -440,6 +456,8 @@ def test_commands_through_an_engine(config, tmp_path):
     assert "solves" in (folder / "solver" / f"{events[0]}.log").read_text()
     record = inversion.resume(config.run.directory, sent, MPI.COMM_SELF, report=False)
     assert record.finished
+    left = folder / "left"
+    assert not left.exists() or not psutil.pid_exists(int(left.read_text())), "a command that was left behind goes on"
     started = (folder / "started").read_text().split()
     assert started.count(events[0]) == 2 and sorted(set(started)) == events and len(started) == len(events) + 1
     mine = RunFolder(config.run.directory).read_model()["models"]
