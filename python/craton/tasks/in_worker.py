@@ -83,6 +83,8 @@ class Sent:
     words: tuple[str, ...]
     log: Path
     module: str
+    next_modules: frozenset[str]
+    """Of tasks that may follow on the same worker."""
     shares_process: bool
     by_launcher: bool
     """Its ranks are started by the launcher that the engine names; else the words start them."""
@@ -99,6 +101,7 @@ def run_sent(sent: Sent, parsl_resource_specification: object = None) -> Ended: 
             return Ended(sent.name, -signal.SIGTERM, why=TAKEN_OVER)
         backend = _backend(sent.settings, sent.by_launcher)
         try:
+            backend.serve(sent.next_modules)
             backend.begin(_task(sent), [])
         except OSError as problem:
             return Ended(sent.name, 127, why=f"cannot begin: {problem}", host=socket.gethostname())

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from multiprocessing.connection import wait
 
 from craton._launch import _die_with_parent
@@ -36,7 +36,11 @@ class LocalBackend:
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Starts the servers of the tasks' modules: they import while the first programs run."""
-        for module in sorted({task.module for task in tasks if task.module}):
+        self.serve({task.module for task in tasks if task.module})
+
+    def serve(self, modules: Collection[str]) -> None:
+        """Starts the servers of modules."""
+        for module in sorted(modules):
             self._server(module).start()
 
     def begin(self, task: Task, cores: Sequence[int]) -> None:  # noqa: ARG002 - a process does not keep to its cores

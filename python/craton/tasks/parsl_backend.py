@@ -52,6 +52,8 @@ class ParslBackend:
         self.places: list[Place] = places_of(self._config, file)
         self._lease = Lease(folder.absolute() / LEASE, uuid.uuid4().hex)
         self._tries: Counter[str] = Counter()
+        self._modules: dict[str, frozenset[str]] = {}
+        """of the tasks of each executor"""
         self.kernel: Any = None
         """Parsl, once it has started"""
         self._news: queue.SimpleQueue[tuple[Task, Future[Ended]]] = queue.SimpleQueue()
@@ -72,6 +74,10 @@ class ParslBackend:
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Starts Parsl, which asks its providers for the first blocks. UserError if it does not start."""
         self.check(tasks)
+        for task in tasks:
+            if task.module:
+                on = place_for(task, self.places).executor
+                self._modules[on] = self._modules.get(on, frozenset()) | {task.module}
         import parsl
 
         self._lease.take()
@@ -90,6 +96,10 @@ class ParslBackend:
                 f"{self.file}: Parsl does not start: {first_line(problem)}; allowed: a configuration that Parsl runs; its logs: "
                 f"{config.run_dir}"
             ) from None
+        with contextlib.suppress(
+            Exception
+        ):  # else the first blocks are asked for strategy_period later, and errors told then
+            self.kernel.job_status_poller.poll()
 
     def begin(self, task: Task, cores: Sequence[int]) -> None:  # noqa: ARG002 - Parsl chooses them
         """Sends the task to its executor, which may have to wait for a node. UserError if there is no place for it."""
@@ -101,6 +111,7 @@ class ParslBackend:
             tuple(words),
             task.log.absolute(),
             task.module,
+            self._modules.get(place.executor, frozenset()),
             task.shares_process,
             by_launcher,
             _settings(),
