@@ -60,7 +60,9 @@ def _choose_build() -> None:
 def _load() -> Any:
     """Loads the extension, with the hint for OpenBLAS in the environment just while its library starts up."""
     _choose_build()
-    hint = None if "OPENBLAS_CORETYPE" in os.environ else openblas_core()
+    hint = openblas_core()  # also where the user has set another: a wrong CRATON_LEVEL is told anyway
+    if "OPENBLAS_CORETYPE" in os.environ:
+        hint = None
     if hint:
         os.environ["OPENBLAS_CORETYPE"] = hint
     try:

@@ -5,7 +5,8 @@ mpiexec -n 4 python node_arrays.py
 
 import numpy as np
 from craton import UserError, World
-from craton.arrays.node_memory import NodeCopies, made_once_per_node
+from craton.arrays.node_memory import made_once_per_node
+from craton.runs.node_copies import NodeCopies
 from mpi4py import MPI
 
 comm = MPI.COMM_WORLD

@@ -26,7 +26,7 @@ from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import NEAREST_DEG, PathTable, left_out, too_near
 
 if TYPE_CHECKING:
-    from craton.arrays.node_memory import NodeCopies
+    from craton.runs.node_copies import NodeCopies
     from craton.tomography.config.load import Config
 
 f64 = NDArray[np.float64]

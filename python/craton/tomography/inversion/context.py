@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from craton import _craton
-    from craton.arrays.node_memory import NodeCopies
+    from craton.runs.node_copies import NodeCopies
     from craton.runs.progress_file import ProgressFile
     from craton.tomography.config.load import Config
     from craton.tomography.folder import RunFolder
@@ -101,7 +101,7 @@ class RunContext:
     """What makes vectors that all ranks read."""
 
     def __post_init__(self) -> None:
-        from craton.arrays.node_memory import NodeCopies  # starts MPI
+        from craton.runs.node_copies import NodeCopies  # starts MPI
 
         self.console = self.console if self.comm.rank == 0 else None
         self.nodes = NodeCopies(self.world, self.comm)

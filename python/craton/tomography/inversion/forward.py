@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton.arrays.node_memory import NodeCopies
 from craton.errors import UserError
 from craton.runs.agreement import on_root
+from craton.runs.node_copies import NodeCopies
 from craton.tomography.data.corrections import Corrections
 from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 

@@ -25,7 +25,7 @@ from craton.tomography.theory.coupling_tables import coupling_bytes, modes_withi
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, SpheroidalCatalogue
-    from craton.arrays.node_memory import NodeCopies
+    from craton.runs.node_copies import NodeCopies
     from craton.tomography.data.observations import Observations
 
 f64 = NDArray[np.float64]

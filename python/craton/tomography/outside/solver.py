@@ -24,7 +24,7 @@ from craton.tomography.outside.exchange import ExchangeFolder, check_names, chec
 from craton.tomography.outside.reading import read_windows
 
 if TYPE_CHECKING:
-    from craton.arrays.node_memory import NodeCopies
+    from craton.runs.node_copies import NodeCopies
     from craton.tomography.config.load import Config
     from craton.tomography.data.observations import Observations
     from craton.tomography.data.paths import PathTable

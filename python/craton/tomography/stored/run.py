@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 import craton
 from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World
 from craton.arrays.matrix import TrianglePart
-from craton.arrays.node_memory import NodeCopies
 from craton.errors import UserError
 from craton.runs.agreement import on_root
+from craton.runs.node_copies import NodeCopies
 from craton.tomography.config.load import hessian_block, theory_settings
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.tables import AssemblyConfig
