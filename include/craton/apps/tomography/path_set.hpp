@@ -128,7 +128,8 @@ class path_set {
     /// Geographic latitudes, converted to geocentric ones. Throws user_error that names the event, station or path, the value and
     /// the allowed range.
     /// crust: weights of each path, one after the other, or none. ranks: ranks that make the same set together; the weights of
-    /// knots are then found by all ranks of a node, and are once in its memory. Collective and blocking with them.
+    /// knots are then found by all ranks of a node, and are once in its memory. Collective and blocking with them; they must
+    /// outlive the set.
     path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
              std::span<const path_request> requests, std::span<const double> crust = {}, runtime::world* ranks = nullptr);
 
