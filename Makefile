@@ -103,7 +103,7 @@ simulate:
 	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)
 	$$python tools/simulate
 
-## simulate-all  the other tables of the papers too: sides, halos, multigrid, waves, tasks, counters (an hour)
+## simulate-all  the other tables of the papers too: sides, halos, multigrid, waves, tasks, counters
 .PHONY: simulate-all
 simulate-all: simulate
 	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)

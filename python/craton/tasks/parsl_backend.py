@@ -96,9 +96,8 @@ class ParslBackend:
                 f"{self.file}: Parsl does not start: {first_line(problem)}; allowed: a configuration that Parsl runs; its logs: "
                 f"{config.run_dir}"
             ) from None
-        with contextlib.suppress(
-            Exception
-        ):  # else the first blocks are asked for strategy_period later, and errors told then
+        # Else the first blocks are asked for strategy_period later. What fails here Parsl's own poll tells then.
+        with contextlib.suppress(Exception):
             self.kernel.job_status_poller.poll()
 
     def begin(self, task: Task, cores: Sequence[int]) -> None:  # noqa: ARG002 - Parsl chooses them
