@@ -13,7 +13,6 @@ from pathlib import Path
 import command_line
 import h5py
 import numpy as np
-import psutil
 import pytest
 from craton import UserError
 from helpers import OF_OPEN_MPI, environment_without_mpi
@@ -433,6 +432,7 @@ KILLS_ITS_WORKER = """
 def test_commands_through_an_engine(config, tmp_path, fails, said):
     """One fails, or its worker dies: it is named, and only it starts again. The model is that of local commands, bit for bit."""
     pytest.importorskip("parsl", reason="parsl is not installed: pip install 'craton[cluster]'")
+    psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install 'craton[cluster]'")
     run(commanded(config.replaced("run", directory=str(tmp_path / "here"))))
     here = RunFolder(tmp_path / "here")
     script = tmp_path / "copies.py"
