@@ -9,7 +9,6 @@ one file of more than 500 lines.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
 import shlex
@@ -25,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NoReturn
 
+from craton._with_parent import die_with_parent
 from craton.errors import UserError
 
 __all__ = [
@@ -216,7 +216,7 @@ def run_under_mpi(
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the job in order
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
     except OSError as error:
         raise UserError(f"mpiexec: '{mpiexec[0]}' does not start: {error.strerror}; allowed: {MPIEXEC}") from None
@@ -339,13 +339,6 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
         size = shutil.get_terminal_size()
         environment["COLUMNS"], environment["LINES"] = str(size.columns), str(size.lines)
     return environment
-
-
-def _die_with_parent() -> None:
-    """Linux: mpiexec is terminated, and ends its ranks, if this process disappears, even by kill -9."""
-    if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGTERM)
 
 
 @contextlib.contextmanager

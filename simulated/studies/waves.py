@@ -24,7 +24,7 @@ DEVICE = 3.7  # a node with a device is so many times as fast (section V)
 class Case:
     """A grid on nodes of some speed; `fold`: points of a side are so many times fewer in the simulator."""
 
-    points: tuple[int, int, int]
+    points: tuple[int, ...]
     speed: float  # of nodes, beside those of section VI
     fold: int
 
@@ -32,6 +32,15 @@ class Case:
 LARGE, LARGE_ON_DEVICES = Case(PAPER_POINTS, 1.0, 10), Case(PAPER_POINTS, DEVICE, 10)
 SMALL_ON_DEVICES = Case((1488, 744, 186), DEVICE, 3)  # figure 5's smallest, in the proportions of the large one
 SMALL_ON_DEVICES_WORDS = f"{math.prod(SMALL_ON_DEVICES.points):.3g} points: simulated"
+POINTS_OF_A_DEVICE = (400, 400, 325)  # figure 6, weak scaling: 52 million
+PAPER_WEAK = 1.0  # section V: up to 8,192 nodes of Titan
+
+
+def as_many_for_each(ranks: int) -> Case:
+    """Weak scaling: the points of a device on each of so many."""
+    return Case(
+        tuple(points * count for points, count in zip(POINTS_OF_A_DEVICE, GRIDS[ranks], strict=True)), DEVICE, 25
+    )
 
 
 def efficiency(case: Case, ranks: int) -> float:
@@ -46,18 +55,25 @@ def efficiency(case: Case, ranks: int) -> float:
 def compare_waves(ranks: list[int], jobs: int) -> int:
     """Efficiency of a wave run's steps on more ranks, beside the paper's."""
     print("\na node to a rank: efficiency of a step")
-    print(f"            {math.prod(PAPER_POINTS):.3g} points: simulated       the paper's   {SMALL_ON_DEVICES_WORDS}")
-    print("  ranks         nodes        devices    nodes    placed   devices")
+    each = math.prod(POINTS_OF_A_DEVICE)
+    print(
+        f"            {math.prod(PAPER_POINTS):.3g} points: simulated       the paper's   {SMALL_ON_DEVICES_WORDS}"
+        f"   {each:.3g} for each: simulated   the paper's"
+    )
+    print("  ranks         nodes        devices    nodes    placed   devices                  devices")
     with ThreadPoolExecutor(jobs) as pool:
         for count in ranks:
-            nodes, devices, small = pool.map(
-                partial(efficiency, ranks=count), (LARGE, LARGE_ON_DEVICES, SMALL_ON_DEVICES)
+            nodes, devices, small, weak = pool.map(
+                partial(efficiency, ranks=count),
+                (LARGE, LARGE_ON_DEVICES, SMALL_ON_DEVICES, as_many_for_each(count)),
             )
             paper, placed = (
                 FEWEST * first / (count * seconds)
                 for first, seconds in zip(PAPER_S[FEWEST], PAPER_S[count], strict=True)
             )
             print(
-                f"  {count:5d} {nodes:13.2%} {devices:14.2%} {paper:8.1%} {placed:9.1%} {small:9.1%}", flush=True
+                f"  {count:5d} {nodes:13.2%} {devices:14.2%} {paper:8.1%} {placed:9.1%} {small:9.1%} {weak:24.2%}"
+                f" {PAPER_WEAK:13.0%}",
+                flush=True,
             )
     return 0

@@ -119,6 +119,7 @@ void copy_engine::send_counted(int target, std::span<const counted_copy> copies,
     };
     std::vector<piece> together;
     std::size_t bytes = 0;
+    const auto source = static_cast<std::uint64_t>(world_->rank());
     const auto send = [&] {
         auto message = world_->prepare(target, piece_handler_, bytes);
         payload_writer out(message.payload());
@@ -129,7 +130,7 @@ void copy_engine::send_counted(int target, std::span<const counted_copy> copies,
     };
     for (const auto& each : copies) {
         job rest{each.box,
-                 {target, each.memory, each.offset, counted_by_target, counter.memory, counter.offset, counter.round},
+                 {target, each.memory, each.offset, counted_by_target, counter.counters, source, counter.round},
                  each.source,
                  0};
         while (rest.next < each.box.elements()) {
@@ -170,29 +171,29 @@ void copy_engine::write_piece(payload_writer& out, const job& what, std::int64_t
              out.claim<std::byte>(static_cast<std::size_t>(count * what.box.element_bytes)));
 }
 
-void copy_engine::open_round(std::uint32_t counter_memory, std::int64_t round) {
+void copy_engine::open_round(arrival_counters& counters, std::int64_t round) {
     std::vector<early_message> due;
     {
         const std::lock_guard lock(rounds_mutex_);
-        open_rounds_[counter_memory] = round;
+        open_rounds_[counters.name()] = {&counters, round};
         const auto later = std::ranges::partition(
-            early_, [&](const early_message& one) { return one.counter_memory == counter_memory && one.round <= round; });
+            early_, [&](const early_message& one) { return one.counters == counters.name() && one.round <= round; });
         std::move(early_.begin(), later.begin(), std::back_inserter(due));
         early_.erase(early_.begin(), later.begin());
     }
     for (const auto& one : due) put_in_place(one.payload.first(one.bytes));
 }
 
-void copy_engine::forget_rounds(std::uint32_t counter_memory) {
+void copy_engine::forget_rounds(std::uint32_t counters) {
     const std::lock_guard lock(rounds_mutex_);
-    open_rounds_.erase(counter_memory);
+    open_rounds_.erase(counters);
 }
 
 bool copy_engine::keep_if_early(const destination& to, std::span<const std::byte> payload) {
     const std::lock_guard lock(rounds_mutex_);
-    const auto open = open_rounds_.find(to.counter);
-    if (open != open_rounds_.end() && to.round <= open->second) return false;
-    early_message kept{to.counter, to.round, byte_buffer(payload.size()), payload.size()};
+    const auto open = open_rounds_.find(to.counters);
+    if (open != open_rounds_.end() && to.round <= open->second.round) return false;
+    early_message kept{to.counters, to.round, byte_buffer(payload.size()), payload.size()};
     std::ranges::copy(payload, kept.payload.data());
     early_.push_back(std::move(kept));
     return true;
@@ -221,9 +222,7 @@ std::span<const std::byte> copy_engine::put_first(std::span<const std::byte> pay
     const auto bytes = static_cast<std::size_t>(header.count * header.element_bytes);
     unpack_box(box, header.first, header.count, in.array<std::byte>(bytes).data(), to);
     if (header.to.origin == counted_by_target) {
-        auto* const counter = world_->named_memory(header.to.counter) + header.to.token;
-        // Made as an atomic by whoever named it.
-        reinterpret_cast<std::atomic<std::int64_t>*>(counter)->fetch_add(header.count, std::memory_order_release);
+        count(header.to, header.count);
     } else if (header.to.origin == world_->rank()) {
         arrived(header.to.token, header.count);
     } else {
@@ -264,6 +263,12 @@ int copy_engine::serve() {
         jobs_.pop_front();
     }
     return sent;
+}
+
+void copy_engine::count(const destination& to, std::int64_t elements) {
+    const std::lock_guard lock(rounds_mutex_);
+    auto& counters = *open_rounds_.at(to.counters).counters; // its round is open
+    counters.off_node(static_cast<int>(to.token), to.round).fetch_add(elements, std::memory_order_release);
 }
 
 void copy_engine::arrived(std::uint64_t token, std::int64_t count) {

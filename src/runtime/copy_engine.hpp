@@ -2,6 +2,7 @@
 
 #include "strided.hpp"
 
+#include <craton/runtime/arrival_counters.hpp>
 #include <craton/runtime/byte_buffer.hpp>
 #include <craton/runtime/copy.hpp>
 #include <craton/runtime/world.hpp>
@@ -33,11 +34,10 @@ class copy_engine {
 
     [[nodiscard]] copy_handle start(const copy_end& source, const copy_end& target, const strided_box& box);
     /// Copies from mapped memory without an acknowledgement, everything for a target in as few messages as can be: the target's
-    /// rank adds their elements to a counter of its own, an std::atomic<std::int64_t>, when they are in its memory, but not before
-    /// it has opened that round of the counter's memory: until then it keeps the message.
+    /// rank adds their elements to its counter of this rank, when they are in its memory, but not before it has opened that round
+    /// of these counters: until then it keeps the message.
     struct counter_name {
-        std::uint32_t memory = 0;
-        std::uint64_t offset = 0;
+        std::uint32_t counters = 0;
         std::int64_t round = 0;
     };
     struct counted_copy {
@@ -50,9 +50,9 @@ class copy_engine {
     [[nodiscard]] static std::optional<counted_copy> copy_or_name(const copy_end& source, const copy_end& target,
                                                                   const strided_box& box);
     void send_counted(int target, std::span<const counted_copy> copies, const counter_name& counter);
-    /// Rounds up to this one may write to this rank's memory. Any thread.
-    void open_round(std::uint32_t counter_memory, std::int64_t round);
-    void forget_rounds(std::uint32_t counter_memory);
+    /// Rounds up to this one may write to this rank's memory and are counted here. Any thread.
+    void open_round(arrival_counters& counters, std::int64_t round);
+    void forget_rounds(std::uint32_t counters);
     /// Sends pieces that others have asked for, some per call. Only where progress is made. Returns how many.
     int serve();
     [[nodiscard]] bool busy() const noexcept { return jobs_waiting_.load(std::memory_order_relaxed) > 0; }
@@ -62,15 +62,15 @@ class copy_engine {
     struct destination {
         std::int32_t rank = -1;
         std::uint32_t memory = 0;
-        std::uint64_t offset = 0;  // or address, where memory is `by_address`
-        std::int32_t origin = -1;  // who is told; -1: a counter of the target's
-        std::uint32_t counter = 0; // that counter's memory
-        std::uint64_t token = 0;   // of the copy at its origin, or that counter's offset
-        std::int64_t round = 0;    // of that counter
+        std::uint64_t offset = 0;   // or address, where memory is `by_address`
+        std::int32_t origin = -1;   // who is told; -1: counters of the target's
+        std::uint32_t counters = 0; // their name
+        std::uint64_t token = 0;    // of the copy at its origin, or the source that is counted
+        std::int64_t round = 0;     // of these counters
     };
     // A message that came before its round.
     struct early_message {
-        std::uint32_t counter_memory = 0;
+        std::uint32_t counters = 0;
         std::int64_t round = 0;
         byte_buffer payload;
         std::size_t bytes = 0;
@@ -110,6 +110,7 @@ class copy_engine {
     [[nodiscard]] std::span<const std::byte> put_first(std::span<const std::byte> payload);
     void take_request(const incoming_message& message);
     void arrived(std::uint64_t token, std::int64_t count);
+    void count(const destination& to, std::int64_t elements);
 
     world* world_;
     handler_id piece_handler_ = 0;
@@ -121,7 +122,11 @@ class copy_engine {
     std::uint64_t next_token_ = 1;
 
     std::mutex rounds_mutex_;
-    std::unordered_map<std::uint32_t, std::int64_t> open_rounds_; // by the name of a counter's memory
+    struct open_round_of {
+        arrival_counters* counters = nullptr;
+        std::int64_t round = 0;
+    };
+    std::unordered_map<std::uint32_t, open_round_of> open_rounds_; // by the name of their counters
     std::vector<early_message> early_;
 
     std::deque<job> jobs_; // asked for by others; touched only where progress is made

@@ -18,9 +18,11 @@ constexpr std::uint64_t slots = std::uint64_t{1} << 14;
 // A message that takes more of a ring would keep the others out.
 constexpr std::uint64_t most_slots = slots / 4 + 4; // 256 KiB and headers
 
-// How long a writer waits for room: after the reader's last step, and in all for one message.
-constexpr std::chrono::microseconds longest_step{10};
-constexpr std::chrono::microseconds longest_wait{50};
+// How long a writer waits for room after the reader's last step: as long as a reader at 4 GB/s takes for a message like its own,
+// and a little more. And how many such steps in all.
+constexpr std::chrono::nanoseconds longest_step{10000};
+constexpr std::chrono::nanoseconds longer_for_each_slot{16};
+constexpr int most_steps = 5;
 
 struct slot_header {
     std::uint32_t bytes = 0; // to_the_end: the message did not fit behind here, and begins at the ring's first slot
@@ -110,8 +112,9 @@ bool inbox::put(int target, std::span<const std::byte> bytes) noexcept {
             continue;
         }
         // One limit for all that it waits: others may take what has become free, and go on doing so.
-        if (!give_up) give_up = clock::now() + longest_wait;
-        if (!await_room(there, place, end, *give_up)) return false;
+        const auto step = longest_step + static_cast<std::int64_t>(needed) * longer_for_each_slot;
+        if (!give_up) give_up = clock::now() + most_steps * step;
+        if (!await_room(there, place, end, step, *give_up)) return false;
         begin = there.claimed.load(std::memory_order_relaxed);
     }
     const std::uint64_t key = keys_[place];
@@ -130,7 +133,8 @@ bool inbox::has_room(const ring& there, std::size_t place, std::uint64_t end) no
     return !beyond(end, read);
 }
 
-bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end, clock::time_point give_up) noexcept {
+bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end, clock::duration step,
+                       clock::time_point give_up) noexcept {
     std::uint64_t read = there.read.load(std::memory_order_acquire);
     // It has not read since a writer last gave up: it computes, and each message would wait for nothing.
     if (read == stood_at_[place].load(std::memory_order_relaxed)) return false;
@@ -144,7 +148,7 @@ bool inbox::await_room(const ring& there, std::size_t place, std::uint64_t end, 
         if (read_now != read) {
             read = read_now;
             stepped = now;
-        } else if (now - stepped > longest_step) {
+        } else if (now - stepped > step) {
             stood_at_[place].store(read, std::memory_order_relaxed);
             return false;
         }

@@ -56,7 +56,8 @@ class inbox {
     struct ring;
     [[nodiscard]] ring& of(int rank) const noexcept;
     [[nodiscard]] bool has_room(const ring& there, std::size_t place, std::uint64_t end) noexcept;
-    [[nodiscard]] bool await_room(const ring& there, std::size_t place, std::uint64_t end, clock::time_point give_up) noexcept;
+    [[nodiscard]] bool await_room(const ring& there, std::size_t place, std::uint64_t end, clock::duration step,
+                                  clock::time_point give_up) noexcept;
 
     memory_file memory_;
     rank_places neighbours_;                                  // this rank too; empty where nobody is within reach

@@ -7,19 +7,13 @@
 namespace craton::runtime {
 
 neighbour_sync::neighbour_sync(world& ranks)
-    : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(received_signals)),
-      handler_(ranks.register_handler([this](const incoming_message& message) {
-          from(message.source, world_->rank()).count.fetch_add(1, std::memory_order_release);
+    : world_(&ranks), received_(ranks), handler_(ranks.register_handler([this](const incoming_message& message) {
+          received_.off_node(message.source).fetch_add(1, std::memory_order_release);
       })) {
     ranks.barrier();
 }
 
 neighbour_sync::~neighbour_sync() { world_->unregister_handler(handler_); }
-
-neighbour_sync::received_signals& neighbour_sync::from(int source, int target) const {
-    // Zeroed memory is counters at zero.
-    return *global_ptr<received_signals>{&memory_, target, static_cast<std::size_t>(source) * sizeof(received_signals)}.local();
-}
 
 void neighbour_sync::check(std::span<const int> ranks, const char* call) const {
     for (const int rank : ranks) {
@@ -34,7 +28,7 @@ void neighbour_sync::signal(std::span<const int> ranks) {
     check(ranks, "signal");
     for (const int target : ranks) {
         if (world_->shares_memory_with(target)) {
-            from(world_->rank(), target).count.fetch_add(1, std::memory_order_release);
+            received_.at_neighbour(target).fetch_add(1, std::memory_order_release);
             world_->wake(target);
         } else {
             world_->send(world_->prepare(target, handler_, 0));
@@ -49,7 +43,7 @@ void neighbour_sync::wait(std::span<const int> ranks) {
     constexpr int looks_between_polls = 50;
     for (const int source : ranks) {
         const std::int64_t wanted = ++waited_[source];
-        const auto& received = from(source, world_->rank()).count;
+        const auto& received = received_.of(source);
         const auto is_here = [&, looks = world_->shares_memory_with(source) ? looks_between_polls : 1] {
             for (int look = 0; look < looks; ++look) {
                 if (received.load(std::memory_order_acquire) >= wanted) return true;

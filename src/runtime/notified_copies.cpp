@@ -15,22 +15,11 @@ struct notified_copies::unsent {
 };
 
 notified_copies::notified_copies(world& ranks)
-    : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(arrivals)),
-      unsent_(std::make_unique<unsent>()), copied_(ranks.node().ranks.size()) {}
+    : world_(&ranks), elements_(ranks), unsent_(std::make_unique<unsent>()), copied_(ranks.node().ranks.size()) {}
 
-notified_copies::~notified_copies() { world_->copies().forget_rounds(memory_.name()); }
+notified_copies::~notified_copies() { world_->copies().forget_rounds(elements_.name()); }
 
-void notified_copies::begin_round() { world_->copies().open_round(memory_.name(), round_); }
-
-std::size_t notified_copies::place(int source, std::int64_t round) const {
-    return static_cast<std::size_t>(source) * sizeof(arrivals) +
-           static_cast<std::size_t>(round % 2) * sizeof(std::atomic<std::int64_t>);
-}
-
-std::atomic<std::int64_t>* notified_copies::counter(int source, int target, std::int64_t round) const {
-    // Zeroed memory is counters at zero.
-    return global_ptr<std::atomic<std::int64_t>>{&memory_, target, place(source, round)}.local();
-}
+void notified_copies::begin_round() { world_->copies().open_round(elements_, round_); }
 
 void notified_copies::start(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
     const strided_box box = checked_copy(source, target, shape, element_bytes);
@@ -51,12 +40,12 @@ void notified_copies::end_round(std::span<const int> targets) {
         if (const int place = world_->node().ranks.of(target); place >= 0) {
             const std::int64_t copied = copied_[static_cast<std::size_t>(place)].exchange(0, std::memory_order_relaxed);
             if (copied > 0) {
-                counter(world_->rank(), target, round_)->fetch_add(copied, std::memory_order_release);
+                elements_.at_neighbour(target, round_).fetch_add(copied, std::memory_order_release);
                 world_->wake(target);
             }
         }
         if (const auto found = unsent_->by_target.find(target); found != unsent_->by_target.end()) {
-            world_->copies().send_counted(target, found->second, {memory_.name(), place(world_->rank(), round_), round_});
+            world_->copies().send_counted(target, found->second, {elements_.name(), round_});
             world_->flush(target); // it does not wait for company
             found->second.clear();
         }
@@ -68,9 +57,9 @@ void notified_copies::wait(int source, std::int64_t elements) {
     // On a node data comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
     constexpr int looks_between_polls = 50;
     const std::int64_t round = round_ - 1;
-    auto& wanted = waited_for_[source][static_cast<std::size_t>(round % 2)];
+    auto& wanted = waited_for_[source][static_cast<std::size_t>(round) % arrival_counters::turns];
     wanted += elements;
-    const auto& arrived = *counter(source, world_->rank(), round);
+    const auto& arrived = elements_.of(source, round);
     const auto is_here = [&, looks = world_->shares_memory_with(source) ? looks_between_polls : 1] {
         for (int look = 0; look < looks; ++look) {
             if (arrived.load(std::memory_order_acquire) >= wanted) return true;

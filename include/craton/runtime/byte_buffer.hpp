@@ -8,7 +8,9 @@
 
 namespace craton::runtime {
 
-/// Bytes that nobody has set, aligned to a cache line: a std::vector would write zeros over every payload before its owner does.
+/// Bytes that nobody has set: a std::vector would write zeros over every payload before its owner does. Large ones are aligned to a
+/// cache line, small ones to 16 bytes: malloc keeps small ones for each thread, aligned_alloc does not and takes several times as
+/// long.
 class byte_buffer {
   public:
     byte_buffer() = default;
@@ -20,11 +22,14 @@ class byte_buffer {
 
   private:
     static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t worth_a_line = 4096;
     struct release {
-        void operator()(std::byte* bytes) const noexcept { std::free(bytes); } // from aligned_alloc
+        void operator()(std::byte* bytes) const noexcept { std::free(bytes); } // from malloc or aligned_alloc
     };
     static std::byte* allocate(std::size_t capacity) {
-        void* const bytes = std::aligned_alloc(alignment, (capacity + alignment - 1) / alignment * alignment);
+        void* const bytes = capacity < worth_a_line
+                                ? std::malloc(capacity)
+                                : std::aligned_alloc(alignment, (capacity + alignment - 1) / alignment * alignment);
         if (bytes == nullptr && capacity > 0) throw std::bad_alloc();
         return static_cast<std::byte*>(bytes);
     }

@@ -1,10 +1,9 @@
 #pragma once
 
+#include <craton/runtime/arrival_counters.hpp>
 #include <craton/runtime/by_rank.hpp>
-#include <craton/runtime/segment.hpp>
 #include <craton/runtime/world.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -40,14 +39,10 @@ class neighbour_sync {
     }
 
   private:
-    struct alignas(64) received_signals {
-        std::atomic<std::int64_t> count; // on a cache line of its own: each is written by another rank
-    };
-    [[nodiscard]] received_signals& from(int source, int target) const;
     void check(std::span<const int> ranks, const char* call) const;
 
     world* world_;
-    segment memory_; // one received_signals per source rank
+    arrival_counters received_;
     handler_id handler_;
     by_rank<std::int64_t> waited_; // how often this rank has waited for each
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/runtime/arrival_counters.hpp>
 #include <craton/runtime/by_rank.hpp>
 #include <craton/runtime/copy.hpp>
 #include <craton/runtime/segment.hpp>
@@ -52,18 +53,13 @@ class notified_copies {
     void wait(int source, std::int64_t elements);
 
   private:
-    struct alignas(64) arrivals {
-        std::array<std::atomic<std::int64_t>, 2> elements; // of even and of odd rounds
-    };
     void start(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes);
-    [[nodiscard]] std::size_t place(int source, std::int64_t round) const;
-    [[nodiscard]] std::atomic<std::int64_t>* counter(int source, int target, std::int64_t round) const;
 
     world* world_;
-    segment memory_; // one `arrivals` per source rank
+    arrival_counters elements_;
     std::int64_t round_ = 0;
-    by_rank<std::array<std::int64_t, 2>> waited_for_; // elements per source, of even and of odd rounds
-    struct unsent;                                    // copies of this round to ranks off the node
+    by_rank<std::array<std::int64_t, arrival_counters::turns>> waited_for_; // elements per source, as they are counted
+    struct unsent;                                                          // copies of this round to ranks off the node
     std::unique_ptr<unsent> unsent_;
     std::vector<std::atomic<std::int64_t>> copied_; // elements of this round per target on the node, by its place there
 };

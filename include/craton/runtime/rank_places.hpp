@@ -14,16 +14,24 @@ class rank_places {
     rank_places() = default;
     /// Takes ranks in ascending order.
     explicit rank_places(std::vector<int> ascending) : ranks_(std::move(ascending)) {
+        if (ranks_.empty()) return;
+        first_ = ranks_.front();
+        span_ = static_cast<unsigned>(ranks_.back() - first_);
         if (ranks_.size() > 1) distance_ = ranks_[1] - ranks_[0];
-        for (std::size_t i = 1; i < ranks_.size(); ++i) even_ = even_ && ranks_[i] - ranks_[i - 1] == distance_;
+        for (std::size_t i = 1; i < ranks_.size(); ++i) {
+            if (ranks_[i] - ranks_[i - 1] != distance_) distance_ = uneven;
+        }
     }
 
     /// -1 for a rank that is none of them.
     [[nodiscard]] int of(int rank) const noexcept {
-        if (ranks_.empty() || rank < ranks_.front() || rank > ranks_.back()) return -1;
-        const int beyond = rank - ranks_.front();
-        if (even_ && distance_ == 1) return beyond;
-        if (even_) return beyond % distance_ == 0 ? beyond / distance_ : -1;
+        const auto beyond = static_cast<unsigned>(rank) - static_cast<unsigned>(first_); // large for a rank before the first
+        if (beyond > span_) return -1;
+        if (distance_ == 1) return static_cast<int>(beyond); // the usual case, on the way of each small copy
+        if (distance_ != uneven) {
+            const auto distance = static_cast<unsigned>(distance_);
+            return beyond % distance == 0 ? static_cast<int>(beyond / distance) : -1;
+        }
         const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
         return *found == rank ? static_cast<int>(found - ranks_.begin()) : -1;
     }
@@ -33,9 +41,12 @@ class rank_places {
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
 
   private:
+    static constexpr int uneven = 0;
+
     std::vector<int> ranks_;
+    int first_ = -1; // without ranks: one before any
+    unsigned span_ = 0;
     int distance_ = 1;
-    bool even_ = true;
 };
 
 } // namespace craton::runtime

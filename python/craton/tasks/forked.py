@@ -35,7 +35,8 @@ from typing import Any
 
 import mpi4py
 
-from craton._launch import _die_with_parent, main_guard
+from craton._launch import main_guard
+from craton._with_parent import die_with_parent
 from craton.tasks.backend import Ended
 
 __all__ = ["JobServer"]
@@ -80,7 +81,7 @@ class JobServer:
             stdout=subprocess.PIPE,
             env=self.environment,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
 
     def begin(self, name: str, words: Sequence[str], log: Path, shares_process: bool = False) -> None:
@@ -296,7 +297,7 @@ def _leave_server(server: int) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
-    _die_with_parent()
+    die_with_parent()
     if os.getppid() != server:
         os._exit(1)
 

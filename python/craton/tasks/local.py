@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from multiprocessing.connection import wait
 
-from craton._launch import _die_with_parent
+from craton._with_parent import die_with_parent
 from craton.tasks.backend import Ended
 from craton.tasks.forked import JobServer
 from craton.tasks.graph import Task
@@ -101,7 +101,7 @@ class _Program:
                 stderr=subprocess.STDOUT,
                 env=environment,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         self.news: int | None = None
         """a descriptor that can be read when it has ended; None where the system has none"""

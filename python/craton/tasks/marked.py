@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from craton._launch import _die_with_parent, environment_of_a_program
+from craton._launch import environment_of_a_program
+from craton._with_parent import die_with_parent
 from craton.errors import UserError
 
 __all__ = ["main", "run_marked", "words_for"]
@@ -24,7 +25,7 @@ def run_marked(words: Sequence[str], begin_in: Path, marks: Sequence[Path], outp
     try:
         done = subprocess.run(
             words, cwd=begin_in, env=environment_of_a_program(), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT if output is not None else None, check=False, preexec_fn=_die_with_parent,
+            stderr=subprocess.STDOUT if output is not None else None, check=False, preexec_fn=die_with_parent,
         )  # fmt: skip
     except OSError as problem:
         return f"{problem.filename}: {problem.strerror}"

@@ -22,6 +22,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from craton import _with_parent
 from craton._launch import SETTINGS
 from craton.errors import UserError
 from craton.tasks.backend import Ended
@@ -87,7 +88,13 @@ class ParslBackend:
             config.run_dir = str(self.folder / "parsl")
         self._retries, config.retries = config.retries, 0  # a task that is begun again may have other words
         for one in self._executors:  # what they start here ends with this process
-            one.interchange_launch_cmd = [sys.executable, "-m", "craton.tasks.with_parent", *one.interchange_launch_cmd]
+            one.interchange_launch_cmd = [
+                sys.executable,
+                "-I",
+                "-S",
+                _with_parent.__file__,
+                *one.interchange_launch_cmd,
+            ]
         logging.getLogger("parsl").propagate = False  # it has a file of its own
         try:
             self.kernel = parsl.DataFlowKernel(config)
