@@ -1,7 +1,7 @@
 #include "doorbell.hpp"
 
-// Ranks of the simulation wait in MPI, which wakes them: nobody sleeps, and nobody is rung. On a machine each bell is a page that all
-// ranks of a node map; 4,096 ranks in one process would be more mappings than the system allows it.
+// Ranks of the simulation wait in MPI, which wakes them: nobody sleeps, and nobody is rung. On a machine each bell is a page that
+// all ranks of a node map. Of 4,096 ranks in one process, 16 to a node, that would be 65,536 mappings, and Linux allows 65,530.
 namespace craton::runtime {
 
 doorbell::doorbell(const comm::communicator& ranks) : rank_(ranks.rank()) {}

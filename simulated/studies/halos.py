@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from studies.found import Found, Panel
 from studies.machine import MESSAGE_S, NODE, RECEIVES, finer, run_program
 
 # Steps of the ladder of Shan et al. (2015), figure 6, by their number in simulated/programs. Ranks here share no memory.
@@ -22,26 +23,36 @@ SOLVE_BOX, SOLVE_RANKS = 32, (8, 64, 512)
 EQUAL_WITHIN = 1.02  # a solve with naturally grained halos, in times of packed buffers'
 
 
-def compare_halos(ranks: list[int], jobs: int) -> int:
+def compare_halos(ranks: list[int], jobs: int) -> Found:
     """Milliseconds of an exchange by each step of the ladder, and by buffers that are packed by hand."""
-    def found(ranks: int, step: int) -> dict[str, Any]:
+
+    def run(ranks: int, step: int) -> dict[str, Any]:
         values = {"step": step, "box": HALO_BOX, "message_s": MESSAGE_S, "receives": RECEIVES}
         return run_program("halo", ranks, values, clocks=False, settings=finer(PRECISION_S))[-1]
 
     right = in_order = as_packed = True
+    found = Found("halos of boxes: seconds of an exchange by each step of the ladder")
     print(f"\nfaces of a box of {HALO_BOX}^3 float64 on each rank, every rank a node: ms of an exchange")
     print("  ranks  " + "".join(f"{name:>18}" for name in LADDER.values()))
     with ThreadPoolExecutor(jobs) as pool:
         for count in ranks:
-            rows = list(pool.map(partial(found, count), LADDER))
+            rows = list(pool.map(partial(run, count), LADDER))
+            found.rows.append(
+                {"ranks": count} | {name: row["seconds"] for name, row in zip(LADDER.values(), rows, strict=True)}
+            )
             right &= all(row["all_right"] for row in rows)
             *natural, packed = (row["seconds"] for row in rows)
             in_order &= natural == sorted(natural, reverse=True)
             as_packed &= natural[-1] <= NATURAL_WITHIN * packed
             print(f"  {count:5d}  " + "".join(f"{1e3 * row['seconds']:18.4f}" for row in rows), flush=True)
-    holds = {"all halos right": right, "each step at most as long": in_order, "the last within 3% of bulk": as_packed}
-    print("; ".join(f"{what}: {'yes' if held else 'NO'}" for what, held in holds.items()))
-    return 0 if all(holds.values()) else 1
+    found.holds = {
+        "all halos right": right,
+        "each step at most as long": in_order,
+        "the last within 3% of bulk": as_packed,
+    }
+    steps = [found.curve(name, name, factor=1e3) for name in LADDER.values()]
+    found.panels = [Panel(f"Faces of a box of {HALO_BOX}^3 cells", "ms of an exchange", steps, log=True)]
+    return found
 
 
 def solve(ranks: int, box: int, **values: float) -> dict[str, Any]:
@@ -51,7 +62,7 @@ def solve(ranks: int, box: int, **values: float) -> dict[str, Any]:
     return run_program("multigrid", ranks, given, fold, clocks=False, settings=settings, ranks_per_host=NODE)[-1]
 
 
-def compare_solves(ranks: list[int], jobs: int, box: int) -> int:
+def compare_solves(ranks: list[int], jobs: int, box: int) -> Found:
     """A multigrid solve on more ranks, each with its box, beside the paper's table I.
 
     The kernels' work is what the paper's packed buffers leave of their time on 8 ranks, spread evenly over the cells that kernels
@@ -63,6 +74,7 @@ def compare_solves(ranks: list[int], jobs: int, box: int) -> int:
     print(f"\na multigrid solve, a box of {PAPER_BOX}^3 cells on each rank (simulated: {box}^3): seconds, and growth")
     print("  ranks  levels            natural               bulk    the paper's UPC++, bulk          its MPI")
     first: dict[str, float] = {}
+    found = Found(f"a multigrid solve, a box of {PAPER_BOX}^3 cells on each rank (simulated: {box}^3): seconds")
     residuals_alike = equal = no_worse = True
     with ThreadPoolExecutor(jobs) as pool:
         for count in ranks:
@@ -74,14 +86,20 @@ def compare_solves(ranks: list[int], jobs: int, box: int) -> int:
             equal &= seconds["natural"] <= EQUAL_WITHIN * seconds["bulk"]
             words = "".join(f"{seconds[name]:10.4f} {growth[name]:+7.1%} " for name in steps)
             mpi, upcxx = PAPER_S[count]
+            found.rows.append(
+                {"ranks": count, "levels": rows[0]["levels"], **seconds, "paper_bulk": upcxx, "paper_mpi": mpi}
+            )
             paper_growth = upcxx / PAPER_S[ranks[0]][1] - 1
             no_worse &= growth["natural"] <= paper_growth
             words += f"{upcxx:18.3f} {paper_growth:+7.1%} {mpi:8.3f} {mpi / PAPER_S[ranks[0]][0] - 1:+7.1%}"
             print(f"  {count:5d} {rows[0]['levels']:7d} {words}", flush=True)
-    holds = {
+    found.holds = {
         "the same residual by both": residuals_alike,
         "natural within 2% of bulk": equal,
         "growth at most the paper's": no_worse,
     }
-    print("; ".join(f"{what}: {'yes' if held else 'NO'}" for what, held in holds.items()))
-    return 0 if all(holds.values()) else 1
+    curves = [found.curve(f"simulated, {name}", name) for name in steps]
+    curves += [found.curve("Shan et al. (2015), UPC++, bulk", "paper_bulk", paper=True)]
+    curves += [found.curve("Shan et al. (2015), MPI", "paper_mpi", paper=True)]
+    found.panels = [Panel(f"A multigrid solve, {PAPER_BOX}^3 cells on each rank", "s", curves)]
+    return found

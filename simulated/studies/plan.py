@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studies.assembly import FOLDED_SIDE, LAYERS, FineTimes, Point, Work, simulate_job
+from studies.found import Found, Panel
 from studies.machine import BYTES_PER_S, MESSAGE_S
 
 
@@ -59,8 +60,9 @@ def simulate_plan(plan: Planned, updates: int, work: Work, threads: int) -> Poin
     return simulate_job(plan.unknowns, plan.ranks, updates, rates, fold, columns, plan.pace_s, fine=FINE)
 
 
-def compare_plans(given: argparse.Namespace, work: Work) -> int:
+def compare_plans(given: argparse.Namespace, work: Work) -> Found:
     """Predicted beside simulated, for each number of ranks."""
+    found = Found("an assembly as it was planned, and as it was simulated: seconds")
     print("\n  ranks  updates  every, ms   predicted, s  limit        simulated, s   predicted / simulated")
     right = True
     for ranks in given.ranks or [64, 256, 1024]:
@@ -69,11 +71,14 @@ def compare_plans(given: argparse.Namespace, work: Work) -> int:
         simulated_s = point.seconds_of(plan.updates)
         ratio = plan.seconds / simulated_s
         right &= point.sums_right and point.keeps_up and abs(ratio - 1) < NEAR
+        found.rows.append({"ranks": ranks, "predicted": plan.seconds, "simulated": simulated_s, "limit": plan.limit})
         kept = "" if point.keeps_up else f"   does not keep up: {1e3 * point.longest_update_s:.1f} ms in an update"
         print(
             f"  {ranks:5d} {plan.updates:8.1f} {1e3 * plan.pace_s:10.2f} {plan.seconds:14.2f}  {plan.limit:<11}"
             f" {simulated_s:13.2f} {ratio:13.2f}{kept}   (took {point.host_s:.0f} s)",
             flush=True,
         )
-    print(f"sums right, updates handed on in time, and within {100 * NEAR:.0f}%: {'yes' if right else 'NO'}")
-    return 0 if right else 1
+    found.holds = {f"sums right, updates handed on in time, and within {100 * NEAR:.0f}%": right}
+    curves = [found.curve("simulated", "simulated"), found.curve("craton tomography plan", "predicted", paper=True)]
+    found.panels = [Panel("An assembly", "s", curves, log=True)]
+    return found

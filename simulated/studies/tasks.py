@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from studies.found import Found, Panel
 from studies.machine import MESSAGE_S, RECEIVES, finer, run_program
 
 # Tasks: so many in all, of so many seconds each on the mean, as coarse and as fine as a Fock build's on these ranks.
@@ -16,47 +17,67 @@ COUNTER_RANKS, CALLS, COUNTERS = (16, 64, 256), 300, 64  # counters: at so many 
 PAPER_CALLS = 10**6  # of each process, in figure 5
 
 
-def compare_ways(ranks: list[int], jobs: int) -> int:
+def compare_ways(ranks: list[int], jobs: int) -> Found:
     """Efficiency of each way to share tasks out: their seconds over those of all ranks."""
 
-    def found(tasks: int, mean_s: float, ranks: int, way: int) -> dict[str, Any]:
+    def run(tasks: int, mean_s: float, ranks: int, way: int) -> dict[str, Any]:
         values = {"tasks": tasks, "mean_s": mean_s, "way": way, "message_s": MESSAGE_S}
         return run_program("stealing", ranks, values)[-1]
 
     right = True
+    found = Found("tasks of unknown cost, shared out: their seconds over those of all ranks")
     with ThreadPoolExecutor(jobs) as pool:
         for tasks, mean_s in TASKS:
             print(f"\n{tasks} tasks of {1e3 * mean_s:g} ms on the mean: efficiency, and tasks stolen")
             print("  ranks  " + "".join(f"{way:>26}" for way in WAYS))
             for count in ranks:
-                rows = list(pool.map(partial(found, tasks, mean_s, count), range(len(WAYS))))
+                rows = list(pool.map(partial(run, tasks, mean_s, count), range(len(WAYS))))
                 right &= all(row["each_once"] for row in rows)
+                spent = [row["work_seconds"] / count / row["seconds"] for row in rows]
+                found.rows.append({"ranks": count, "tasks": tasks} | dict(zip(WAYS, spent, strict=True)))
                 words = [
-                    f"{row['work_seconds'] / count / row['seconds']:.1%}"
-                    + (f" ({row['stolen'] / tasks:.0%})" if row["stolen"] else "")
-                    for row in rows
+                    f"{part:.1%}" + (f" ({row['stolen'] / tasks:.0%})" if row["stolen"] else "")
+                    for part, row in zip(spent, rows, strict=True)
                 ]
                 print(f"  {count:5d}  " + "".join(f"{word:>26}" for word in words), flush=True)
-    print(f"each task done once: {'yes' if right else 'NO'}")
-    return 0 if right else 1
+    found.holds = {"each task done once": right}
+    found.panels = [
+        Panel(
+            f"{tasks} tasks of {1e3 * mean_s:g} ms",
+            "efficiency, %",
+            [found.curve(way, way, factor=100, tasks=tasks) for way in WAYS],
+        )
+        for tasks, mean_s in TASKS
+    ]
+    return found
 
 
-def compare_counters(ranks: list[int], jobs: int) -> int:
+def compare_counters(ranks: list[int], jobs: int) -> Found:
     """Seconds of a million increments of counters of other ranks, as in figure 5: many counters, and one for all."""
 
-    def found(case: tuple[int, int]) -> dict[str, Any]:
+    def run(case: tuple[int, int]) -> dict[str, Any]:
         count, counters = case
         values = {"calls": CALLS, "counters": counters, "message_s": MESSAGE_S, "receives": RECEIVES}
         return run_program("counters", count, values, clocks=False, settings=finer(1e-8))[-1]
 
     right = True
+    found = Found("increments of counters, one after the other: seconds of each")
     print(f"\nincrements, one after the other, of counters drawn at random from up to {COUNTERS}, and of one for all:")
     print("  ranks  each, us   a million, s     one for all: each, us")
     with ThreadPoolExecutor(jobs) as pool:
         for count in ranks:
-            many, one = pool.map(found, ((count, COUNTERS), (count, 1)))
+            many, one = pool.map(run, ((count, COUNTERS), (count, 1)))
             right &= many["all_counted"] and one["all_counted"]
             each = many["call_seconds"]
-            print(f"  {count:5d} {1e6 * each:9.2f} {PAPER_CALLS * each:14.1f} {1e6 * one['call_seconds']:25.2f}", flush=True)
-    print(f"each increment counted: {'yes' if right else 'NO'}")
-    return 0 if right else 1
+            found.rows.append({"ranks": count, "many": each, "one": one["call_seconds"]})
+            print(
+                f"  {count:5d} {1e6 * each:9.2f} {PAPER_CALLS * each:14.1f} {1e6 * one['call_seconds']:25.2f}",
+                flush=True,
+            )
+    found.holds = {"each increment counted": right}
+    curves = [
+        found.curve(f"of up to {COUNTERS} counters", "many", factor=1e6),
+        found.curve("of one", "one", factor=1e6),
+    ]
+    found.panels = [Panel("Increments of other ranks' counters", "us for each", curves, log=True)]
+    return found

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
+from studies.found import Curve, Found, Panel
 from studies.machine import MESSAGE_S, RECEIVES, run_program
 
 GRIDS = {64: (8, 4, 2), 512: (16, 8, 4), 4096: (32, 16, 8)}
@@ -52,8 +53,9 @@ def efficiency(case: Case, ranks: int) -> float:
     return step_s / float(run_program("waves", ranks, values, case.fold)[-1]["step_seconds"])
 
 
-def compare_waves(ranks: list[int], jobs: int) -> int:
+def compare_waves(ranks: list[int], jobs: int) -> Found:
     """Efficiency of a wave run's steps on more ranks, beside the paper's."""
+    found = Found("halos of a wave run beside its computing: efficiency of a step")
     print("\na node to a rank: efficiency of a step")
     each = math.prod(POINTS_OF_A_DEVICE)
     print(
@@ -67,13 +69,42 @@ def compare_waves(ranks: list[int], jobs: int) -> int:
                 partial(efficiency, ranks=count),
                 (LARGE, LARGE_ON_DEVICES, SMALL_ON_DEVICES, as_many_for_each(count)),
             )
+            row = {
+                "ranks": count,
+                "nodes": nodes,
+                "devices": devices,
+                "small": small,
+                "weak": weak,
+                "paper_weak": PAPER_WEAK,
+            }
             paper, placed = (
                 FEWEST * first / (count * seconds)
                 for first, seconds in zip(PAPER_S[FEWEST], PAPER_S[count], strict=True)
             )
+            found.rows.append(row | {"paper": paper, "paper_placed": placed})
             print(
                 f"  {count:5d} {nodes:13.2%} {devices:14.2%} {paper:8.1%} {placed:9.1%} {small:9.1%} {weak:24.2%}"
                 f" {PAPER_WEAK:13.0%}",
                 flush=True,
             )
-    return 0
+
+    found.holds = {
+        "strong scaling of nodes at least the paper's": all(row["nodes"] >= row["paper_placed"] for row in found.rows),
+        "weak scaling of devices within 1% of the paper's": all(row["weak"] >= 0.99 * PAPER_WEAK for row in found.rows),
+    }
+
+    def curve(label: str, key: str) -> Curve:
+        return found.curve(label, key, factor=100, paper=key.startswith("paper"))
+
+    strong = [
+        curve("nodes", "nodes"),
+        curve("devices", "devices"),
+        curve(f"devices, {math.prod(SMALL_ON_DEVICES.points):.3g} points", "small"),
+    ]
+    strong += [curve("Cui et al. (2013), nodes", "paper"), curve("nodes that are placed", "paper_placed")]
+    weak_curves = [curve("devices", "weak"), curve("Cui et al. (2013), devices", "paper_weak")]
+    found.panels = [
+        Panel(f"{math.prod(PAPER_POINTS):.3g} points in all", "efficiency, %", strong),
+        Panel(f"{each:.3g} points for each", "efficiency, %", weak_curves),
+    ]
+    return found

@@ -164,7 +164,8 @@ template <class T> void halo_exchange<T>::find_copies(const std::vector<piece>& 
     }
 }
 
-// Where data travels one way only, an element travels the other way.
+// Where data travels one way only, an element travels the other way. Nobody reads it. Ranks of a node write it to places of their
+// own; what comes from off the node is written by the target itself, in one place.
 template <class T> void halo_exchange<T>::add_notices() {
     auto& ranks = grid_->ranks();
     std::vector<int> silent; // this rank gives them nothing
@@ -178,11 +179,13 @@ template <class T> void halo_exchange<T>::add_notices() {
     }
     ranks.barrier(); // polls, before a reduction that does not
     if (ranks.communicator().maximum(any ? 1 : 0) == 0) return;
-    const auto slots = static_cast<std::size_t>(ranks.size());
-    notices_.emplace(ranks, (slots + 1) * sizeof(T));
+    const auto from_afar = static_cast<std::size_t>(ranks.node().most_ranks);
+    const auto given = from_afar + 1;
+    notices_.emplace(ranks, (given + 1) * sizeof(T));
     for (const int rank : silent) {
-        const runtime::global_ptr<T> from{&*notices_, ranks.rank(), slots * sizeof(T)};
-        const runtime::global_ptr<T> to{&*notices_, rank, static_cast<std::size_t>(ranks.rank()) * sizeof(T)};
+        const auto own_place = static_cast<std::size_t>(ranks.node().ranks.of(ranks.rank()));
+        const runtime::global_ptr<T> from{&*notices_, ranks.rank(), given * sizeof(T)};
+        const runtime::global_ptr<T> to{&*notices_, rank, (ranks.shares_memory_with(rank) ? own_place : from_afar) * sizeof(T)};
         copies_.push_back({{from, to, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}});
     }
 }

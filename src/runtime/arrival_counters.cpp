@@ -5,8 +5,8 @@
 namespace craton::runtime {
 
 arrival_counters::arrival_counters(world& ranks)
-    : world_(&ranks), memory_(ranks, ranks.node().ranks.size() * sizeof(line)), mine_(lines_of(ranks.rank())),
-      own_place_(ranks.node().ranks.of(ranks.rank())) {}
+    : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.node().most_ranks) * sizeof(line)),
+      mine_(lines_of(ranks.rank())), own_place_(ranks.node().ranks.of(ranks.rank())) {}
 
 arrival_counters::line* arrival_counters::lines_of(int rank) const {
     std::byte* const base = memory_.base(rank);
@@ -15,17 +15,17 @@ arrival_counters::line* arrival_counters::lines_of(int rank) const {
 }
 
 arrival_counters::counter& arrival_counters::at_neighbour(int target, std::int64_t round) const {
-    return lines_of(target)[own_place_].in(round);
+    return in(lines_of(target)[own_place_].counters, round);
 }
 
 arrival_counters::counter& arrival_counters::off_node(int source, std::int64_t round) {
     const std::lock_guard lock(mutex_);
-    return off_node_[source].in(round);
+    return in(off_node_[source], round);
 }
 
 arrival_counters::counter& arrival_counters::of(int source, std::int64_t round) {
     const int place = world_->node().ranks.of(source);
-    return place < 0 ? off_node(source, round) : mine_[place].in(round);
+    return place < 0 ? off_node(source, round) : in(mine_[place].counters, round);
 }
 
 } // namespace craton::runtime

@@ -187,6 +187,7 @@ void copy_engine::open_round(arrival_counters& counters, std::int64_t round) {
 void copy_engine::forget_rounds(std::uint32_t counters) {
     const std::lock_guard lock(rounds_mutex_);
     open_rounds_.erase(counters);
+    std::erase_if(early_, [&](const early_message& one) { return one.counters == counters; });
 }
 
 bool copy_engine::keep_if_early(const destination& to, std::span<const std::byte> payload) {
@@ -267,8 +268,9 @@ int copy_engine::serve() {
 
 void copy_engine::count(const destination& to, std::int64_t elements) {
     const std::lock_guard lock(rounds_mutex_);
-    auto& counters = *open_rounds_.at(to.counters).counters; // its round is open
-    counters.off_node(static_cast<int>(to.token), to.round).fetch_add(elements, std::memory_order_release);
+    const auto open = open_rounds_.find(to.counters);
+    CRATON_ASSERT(open != open_rounds_.end()); // or the message would have been kept
+    open->second.counters->off_node(static_cast<int>(to.token), to.round).fetch_add(elements, std::memory_order_release);
 }
 
 void copy_engine::arrived(std::uint64_t token, std::int64_t count) {

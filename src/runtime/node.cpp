@@ -20,12 +20,13 @@ bool can_share_memory(const comm::communicator& ranks) {
 }
 
 node describe(const comm::communicator& world, comm::communicator ranks) {
-    node result{std::move(ranks), {}, {}, 1};
+    node result{std::move(ranks), {}, {}, 1, 1};
     const auto gathered = result.communicator.all_gather(world.rank());
     result.ranks = rank_places(std::vector<int>(gathered.begin(), gathered.end()));
     result.first_of.reserve(static_cast<std::size_t>(world.size()));
     for (const auto rank : world.all_gather(result.ranks.at(0))) result.first_of.push_back(static_cast<int>(rank));
     result.count = static_cast<int>(world.sum(result.communicator.rank() == 0 ? 1 : 0));
+    result.most_ranks = static_cast<int>(world.maximum(result.communicator.size()));
     return result;
 }
 

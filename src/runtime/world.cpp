@@ -181,7 +181,8 @@ void world::send(outgoing_message message) {
         own_.push_back({rank(), message.bytes_, std::move(message.buffer_)});
         any_own_.store(true, std::memory_order_release);
         bell_->ring(rank()); // a progress thread
-    } else if (goes_into_ring(message) && inbox_->put(message.target_, message.buffer_.first(padded_record(message.bytes_)))) {
+    } else if (goes_into_ring(message) &&
+               inbox_->put(message.target_, message.buffer_.first(padded_record(message.bytes_)), here().inside_handler)) {
         sends_->release(padded_record(message.bytes_));
         if (message.bytes_ > send_queue::small_record_bytes) pool_->give_back(std::move(message.buffer_));
         bell_->ring(message.target_);

@@ -34,17 +34,21 @@ class arrival_counters {
     [[nodiscard]] std::uint32_t name() const noexcept { return memory_.name(); }
 
   private:
-    struct alignas(64) line {
-        std::array<counter, turns> of_turn{};
-        [[nodiscard]] counter& in(std::int64_t round) { return of_turn[static_cast<std::size_t>(round) % turns]; }
+    using pair = std::array<counter, turns>;
+    struct alignas(64) line { // each is written by another rank
+        pair counters;
     };
+    static_assert(counter::is_always_lock_free && sizeof(line) == 64);
+    [[nodiscard]] static counter& in(pair& counters, std::int64_t round) {
+        return counters[static_cast<std::size_t>(round) % turns];
+    }
     [[nodiscard]] line* lines_of(int rank) const;
     world* world_;
-    segment memory_; // one line per source of the node, by its place there
+    segment memory_; // one line per source of the node, by its place there; as large on every rank as on the largest node
     line* mine_;
     int own_place_;
     std::mutex mutex_;
-    std::unordered_map<int, line> off_node_;
+    std::unordered_map<int, pair> off_node_;
 };
 
 } // namespace craton::runtime

@@ -8,9 +8,9 @@
 
 namespace craton::runtime {
 
-/// Bytes that nobody has set: a std::vector would write zeros over every payload before its owner does. Large ones are aligned to a
-/// cache line, small ones to 16 bytes: malloc keeps small ones for each thread, aligned_alloc does not and takes several times as
-/// long.
+/// Bytes that nobody has set: a std::vector would write zeros over every payload before its owner does. Aligned to a cache line
+/// from 16 KiB on, below to 16 bytes: aligned_alloc takes several times as long as malloc, which keeps the smallest for each
+/// thread, and this is on the way of each small message.
 class byte_buffer {
   public:
     byte_buffer() = default;
@@ -22,7 +22,8 @@ class byte_buffer {
 
   private:
     static constexpr std::size_t alignment = 64;
-    static constexpr std::size_t worth_a_line = 4096;
+    static constexpr std::size_t worth_a_line = std::size_t{16} << 10;
+    static_assert(alignof(std::max_align_t) >= 16); // of malloc
     struct release {
         void operator()(std::byte* bytes) const noexcept { std::free(bytes); } // from malloc or aligned_alloc
     };

@@ -13,6 +13,7 @@ struct node {
     rank_places ranks;               ///< world ranks of the node; the place of each is its rank within the node
     std::vector<int> first_of;       ///< for each world rank the first world rank of its node: equal for ranks that share memory
     int count = 1;                   ///< nodes in the world
+    int most_ranks = 1;              ///< of a node of the world: memory that is sized by it is as large on every rank
 
     [[nodiscard]] bool contains(int rank) const { return ranks.contains(rank); }
 };

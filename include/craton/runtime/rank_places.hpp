@@ -16,7 +16,7 @@ class rank_places {
     explicit rank_places(std::vector<int> ascending) : ranks_(std::move(ascending)) {
         if (ranks_.empty()) return;
         first_ = ranks_.front();
-        span_ = static_cast<unsigned>(ranks_.back() - first_);
+        reach_ = static_cast<unsigned>(ranks_.back() - first_) + 1;
         if (ranks_.size() > 1) distance_ = ranks_[1] - ranks_[0];
         for (std::size_t i = 1; i < ranks_.size(); ++i) {
             if (ranks_[i] - ranks_[i - 1] != distance_) distance_ = uneven;
@@ -26,7 +26,7 @@ class rank_places {
     /// -1 for a rank that is none of them.
     [[nodiscard]] int of(int rank) const noexcept {
         const auto beyond = static_cast<unsigned>(rank) - static_cast<unsigned>(first_); // large for a rank before the first
-        if (beyond > span_) return -1;
+        if (beyond >= reach_) return -1;
         if (distance_ == 1) return static_cast<int>(beyond); // the usual case, on the way of each small copy
         if (distance_ != uneven) {
             const auto distance = static_cast<unsigned>(distance_);
@@ -44,8 +44,8 @@ class rank_places {
     static constexpr int uneven = 0;
 
     std::vector<int> ranks_;
-    int first_ = -1; // without ranks: one before any
-    unsigned span_ = 0;
+    int first_ = 0;
+    unsigned reach_ = 0; // from the first to the last, both counted
     int distance_ = 1;
 };
 

@@ -87,14 +87,9 @@ class ParslBackend:
         if config.run_dir == "runinfo":
             config.run_dir = str(self.folder / "parsl")
         self._retries, config.retries = config.retries, 0  # a task that is begun again may have other words
+        with_parent = [sys.executable, "-P", "-s", "-S", _with_parent.__file__, str(os.getpid())]
         for one in self._executors:  # what they start here ends with this process
-            one.interchange_launch_cmd = [
-                sys.executable,
-                "-I",
-                "-S",
-                _with_parent.__file__,
-                *one.interchange_launch_cmd,
-            ]
+            one.interchange_launch_cmd = [*with_parent, *one.interchange_launch_cmd]
         logging.getLogger("parsl").propagate = False  # it has a file of its own
         try:
             self.kernel = parsl.DataFlowKernel(config)

@@ -37,7 +37,7 @@ class Pfmg:
 
         self._library = library
         self._comm = comm
-        self.cells = cells
+        self.cells, self.unknowns = cells, cells**3
         handle = ctypes.c_void_p(MPI._handleof(comm))
         planes = [cells * rank // comm.size for rank in (comm.rank, comm.rank + 1)]
         self._low = (ctypes.c_int * 3)(0, 0, planes[0])

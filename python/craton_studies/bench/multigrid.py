@@ -1,16 +1,22 @@
-"""F-cycles of HPGMG-FV's test problems beside the memory's speed, threads beside ranks, and hypre's PFMG."""
+"""F-cycles of HPGMG-FV's test problems beside the memory's speed, threads beside ranks, and hypre's and PETSc's multigrids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from craton.errors import UserError
 
 from craton_studies.bench.hypre_solver import Pfmg, hypre_library
+from craton_studies.bench.petsc_solver import GeometricMultigrid, petsc_library
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
 from craton_studies.multigrid.scaling_layout import OPERATORS
 from craton_studies.multigrid.timing import Contender, rates_in_turn
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 TARGETS = {("7pt", "chebyshev"): 1.3, ("fv4", "gsrb"): 0.7}
 """Million unknowns per second that 128^3 cells must reach on 2 ranks, per GB/s of the triad on 2 cores."""
@@ -29,6 +35,9 @@ OF_TWO_RANKS = 0.85
         "cells": Option(128, "of the grid along each side"),
         "cycles": Option(4, "F-cycles of each contender in each repeat"),
         "hypre": Option(1, "1: hypre's PFMG beside 7pt, where Debian's libhypre is installed; 0: leave it out"),
+        "petsc": Option(
+            1, "1: PETSc's multigrid beside 7pt, where Debian's libpetsc-real is installed; 0: leave it out"
+        ),
     },
 )
 def multigrid(run: Run) -> Iterator[Measurement]:
@@ -45,7 +54,8 @@ def multigrid(run: Run) -> Iterator[Measurement]:
 
     "hypre": its PFMG (red-black Gauss-Seidel, coarse operators of 7 points) on the same ranks, for -div grad u = f with
     constant coefficients on as many cells. V-cycles start from zero and end where the relative residual is what an F-cycle
-    leaves: ours is that of the largest cell, hypre's the root of the sum of squares.
+    leaves: ours is that of the largest cell, hypre's the root of the sum of squares. "PETSc": the same by conjugate gradients
+    with a V-cycle of its geometric multigrid, on the points of a grid of as many cells, with an assembled matrix.
     """
     o = run.options
     cells, box, size = o["cells"], o["box"], run.comm.size
@@ -53,7 +63,7 @@ def multigrid(run: Run) -> Iterator[Measurement]:
         raise UserError(
             f"--set box={box} --set cells={cells}; allowed: a multiple of boxes, at least one per rank, box >= 4"
         )
-    hypre = _Hypre.found(run, cells) if o["hypre"] == 1 else None
+    peers = {name: _Peer(kind, run, cells) for name, kind in PEERS.items() if o[name] == 1}
     for operator, smoother in problems(o["cases"]):
         run.say(f"{operator} {smoother} ...")
         contenders = [Contender(f"{size} ranks", size, 1), Contender(f"{size} ranks, packed", size, 1, exchange="bulk")]
@@ -70,44 +80,74 @@ def multigrid(run: Run) -> Iterator[Measurement]:
             o["cycles"],
             run.ranks_per_node,
             triad_threads=size,
-            peer=hypre.peer if hypre and operator == "7pt" else None,
+            peers={name: each.rate for name, each in peers.items() if each.solver and operator == "7pt"},
         )
         if run.comm.rank == 0:
             group = f"{operator} {smoother}, {cells}^3 cells in boxes of {box}^3"
             moved = bytes_per_unknown(operator, smoother)
             yield from _compared(found.rates, found.triad_gb_s, group, TARGETS.get((operator, smoother)), size, moved)
-            if found.peer and hypre:
-                note = f"hypre takes {hypre.cycles} V-cycles to a relative residual of {found.residual:.1e}"
-                ours = found.rates[f"{size} ranks"]
-                yield Measurement(
-                    f"{size} ranks / hypre", ours, "M DOF/s", found.peer, "hypre PFMG", note=note, group=group
-                )
-            elif o["hypre"] == 1 and operator == "7pt":
-                yield Measurement(
-                    "hypre", [], "M DOF/s", note="libhypre is not installed (apt-get install libhypre-dev)", group=group
-                )
+            ours = found.rates[f"{size} ranks"]
+            for name, each in peers.items() if operator == "7pt" else ():
+                yield each.line(ours, found.peers.get(name, []), found.residual, size, group)
 
 
-@dataclass
-class _Hypre:
-    """hypre's solver, and how many cycles it took last."""
+@dataclass(frozen=True)
+class _Kind:
+    """Another multigrid, as it is called and installed."""
 
-    solver: Pfmg
-    cycles: int = 0
+    name: str
+    words: str
+    cycles: str
+    absent: str
+    library: Callable[[], ctypes.CDLL | None]
+    make: Callable[[ctypes.CDLL, MPI.Comm, int], Pfmg | GeometricMultigrid]
 
-    @classmethod
-    def found(cls, run: Run, cells: int) -> _Hypre | None:
-        """None where one of the ranks has no library. Collective."""
-        library = hypre_library()
-        if not all(run.comm.allgather(library is not None)):
-            return None
-        assert library is not None
-        return cls(Pfmg(library, run.comm, cells))
 
-    def peer(self, residual: float) -> float:
-        """Seconds for a relative residual. Collective."""
+PEERS = {
+    "hypre": _Kind(
+        "hypre",
+        "hypre PFMG",
+        "V-cycles",
+        "libhypre is not installed (apt-get install libhypre-dev)",
+        hypre_library,
+        Pfmg,
+    ),
+    "petsc": _Kind(
+        "PETSc",
+        "PETSc PCMG",
+        "preconditioned steps",
+        "libpetsc-real is not installed (apt-get install libpetsc-real3.18, or the version that the system has)",
+        petsc_library,
+        GeometricMultigrid,
+    ),
+}
+
+
+class _Peer:
+    """A solver on the ranks of the job, where all of them have its library, and how many cycles it took last."""
+
+    def __init__(self, kind: _Kind, run: Run, cells: int) -> None:
+        """Collective."""
+        self.kind, self.cycles = kind, 0
+        self.solver: Pfmg | GeometricMultigrid | None = None
+        library = kind.library()
+        if all(run.comm.allgather(library is not None)):
+            assert library is not None
+            self.solver = kind.make(library, run.comm, cells)
+
+    def rate(self, residual: float) -> float:
+        """Million unknowns per second for a relative residual. Collective."""
+        assert self.solver is not None
         taken, self.cycles = self.solver.seconds(residual)
-        return taken
+        return 1e-6 * self.solver.unknowns / taken
+
+    def line(self, ours: list[float], theirs: list[float], residual: float, size: int, group: str) -> Measurement:
+        """Ours beside it, or that it is absent."""
+        if not theirs:
+            return Measurement(self.kind.name, [], "M DOF/s", note=self.kind.absent, group=group)
+        note = f"{self.kind.name} takes {self.cycles} {self.kind.cycles} to a relative residual of {residual:.1e}"
+        name = f"{size} ranks / {self.kind.name}"
+        return Measurement(name, ours, "M DOF/s", theirs, self.kind.words, note=note, group=group)
 
 
 def _compared(

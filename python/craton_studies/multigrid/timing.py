@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,8 @@ class Rates:
 
     rates: dict[str, list[float]] = field(default_factory=dict)
     triad_gb_s: list[float] = field(default_factory=list)
-    peer: list[float] = field(default_factory=list)
+    peers: dict[str, list[float]] = field(default_factory=dict)
+    """Of other solvers, one rate per repeat."""
     residual: float = 0.0
     """Relative residual that an F-cycle leaves."""
 
@@ -53,12 +54,12 @@ def rates_in_turn(
     *,
     order: str = "morton",
     triad_threads: int = 0,
-    peer: Callable[[float], float] | None = None,
+    peers: Mapping[str, Callable[[float], float]] | None = None,
 ) -> Rates:
     """Runs `cycles` F-cycles of each contender in each of `repeats` rounds, after one that warms up. Collective.
 
-    Every contender's relative residual must be the first's, bit for bit. peer: seconds of another solver for the same relative
-    residual; collective. UserError for what the solver refuses.
+    Every contender's relative residual must be the first's, bit for bit. peers: million unknowns per second of other solvers, to
+    the same relative residual; collective. UserError for what the solver refuses.
     """
     along = cells // box
     teams = {size: comm.Split(0 if comm.rank < size else 1) for size in sorted({each.ranks for each in contenders})}
@@ -93,10 +94,10 @@ def rates_in_turn(
             if repeat >= 0:
                 found.rates[each.name] += [1e-6 * cells**3 / t for t in times]
         found.residual = comm.bcast(max(residuals, default=0.0))
-        if peer is not None:
-            peer_s = peer(found.residual)
+        for name, rate in (peers or {}).items():
+            m_per_s = rate(found.residual)
             if repeat >= 0:
-                found.peer.append(1e-6 * cells**3 / peer_s)
+                found.peers.setdefault(name, []).append(m_per_s)
     if len(residuals) > 1:
         raise AssertionError(f"solvers disagree about the relative residual: {sorted(residuals)}")
     return found

@@ -115,13 +115,17 @@ def test_bench_has_the_triad_and_threads_beside_ranks(tmp_path: Path) -> None:
     done = craton("bench", "multigrid", "--ranks", 2, "--repeats", 2, *settings, "--output", file)
     assert done.returncode == 0, done.stderr
     records = json.loads(file.read_text())
-    assert len(records) == 11
-    [hypre] = [record for record in records if "hypre" in record["name"]]
-    if hypre["value"] is None:
-        assert "apt-get install libhypre-dev" in hypre["note"]
-    else:
-        assert hypre["limit_value"] > 0
-        assert "V-cycles to a relative residual" in hypre["note"]
+    assert len(records) == 12
+    for name, package, cycles in (
+        ("hypre", "libhypre-dev", "V-cycles"),
+        ("PETSc", "libpetsc-real", "preconditioned steps"),
+    ):
+        [peer] = [record for record in records if name in record["name"]]
+        if peer["value"] is None:
+            assert f"apt-get install {package}" in peer["note"]
+        else:
+            assert peer["limit_value"] > 0
+            assert f"{cycles} to a relative residual" in peer["note"]
     by_name = {record["name"].split(": ")[1]: record for record in records[:5]}
     ours = by_name["2 ranks"]
     assert (ours["target"], ours["limit_name"], ours["repeats"]) == (1.3, "triad, GB/s", 4)

@@ -22,11 +22,19 @@ TEST(buffer_pool, capacities_fit_and_waste_at_most_a_quarter) {
     }
 }
 
+TEST(byte_buffer, begins_where_any_element_may_and_a_large_one_at_a_cache_line) {
+    for (std::size_t bytes = 0; bytes < 200000; bytes += 1 + bytes / 16) {
+        const byte_buffer buffer(bytes);
+        EXPECT_EQ(buffer.capacity(), bytes);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % (bytes < 16384 ? 16 : 64), 0U) << bytes;
+    }
+    EXPECT_EQ(byte_buffer().data(), nullptr);
+}
+
 TEST(buffer_pool, uses_a_buffer_again) {
     buffer_pool pool(1 << 20);
     auto first = pool.take(5000);
     auto* const place = first.data();
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place) % 64, 0U);
     pool.give_back(std::move(first));
     EXPECT_EQ(pool.bytes_kept(), buffer_pool::capacity_for(5000));
     EXPECT_EQ(pool.take(4999).data(), place);

@@ -12,6 +12,8 @@ void expect_places(const std::vector<int>& ranks, int world) {
     const rank_places places(ranks);
     std::vector<int> expected(static_cast<std::size_t>(world), -1);
     for (std::size_t i = 0; i < ranks.size(); ++i) expected[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
+    EXPECT_EQ(places.of(-1), -1);
+    EXPECT_EQ(places.of(world), -1);
     for (int rank = 0; rank < world; ++rank) {
         EXPECT_EQ(places.of(rank), expected[static_cast<std::size_t>(rank)]) << rank;
         EXPECT_EQ(places.contains(rank), expected[static_cast<std::size_t>(rank)] >= 0);

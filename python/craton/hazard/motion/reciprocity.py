@@ -66,7 +66,9 @@ def measure(
     progress: Callable[[int], object] = lambda _rows: None,
     **how: Unpack[How],
 ) -> SiteMeasures:
-    """Measures of all variations of all ruptures: collective with world and comm (all ranks get all rows), else of this process.
+    """Measures of all variations of all ruptures: of this process, or collective with world and comm.
+
+    Collective: rank 0 gets all rows, another rank those that it has computed itself.
 
     variations: all of them in any order; or a function of a rupture's index, called by the rank that computes the rupture, so
         that only a batch is in memory.
@@ -110,7 +112,7 @@ def measure(
                 failure = str(error)
     _craton.agree(world, failure)
     del queue
-    return _sorted(comm.allgather(done), green, periods_s, damping)
+    return _sorted(comm.gather(done) or [done], green, periods_s, damping)
 
 
 def measure_rupture(
@@ -153,7 +155,7 @@ def _by_rupture(variations: Iterable[Variation], count: int) -> VariationsOf:
 def _sorted(
     done: Sequence[dict[int, SiteMeasures]], green: GreenTensors, periods_s: ArrayLike, damping: float
 ) -> SiteMeasures:
-    """What all ranks have done, in the order of the ruptures."""
+    """What ranks have done, in the order of the ruptures."""
     found = dict(item for some in done for item in some.items())
     nothing = SiteMeasures(np.empty(0, np.int64), np.empty(0, np.int64), _none(green, periods_s, damping))
     return SiteMeasures.joined([found[task] for task in sorted(found)] or [nothing])
