@@ -1,7 +1,9 @@
 // Tasks of unknown cost on simulated ranks, handed out in one of four ways (Ozog et al. 2016, II-E and III-C): each rank its own,
 // a work queue whose owners answer thieves at once or between tasks, and one counter for all.
 //
-//   smpirun -np <2 P> ... stealing tasks=65536 mean_s=0.01 way=1                  P ranks and their clocks
+//   smpirun -np <2 P> ... stealing tasks=65536 mean_s=0.01 way=1 threads=12       P ranks and their clocks
+//
+// Threads of a rank take their tasks from its queue; one of them, or one more, answers thieves.
 
 #include "ends.hpp"
 #include "options.hpp"
@@ -16,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -70,19 +73,27 @@ void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     world.barrier();
     const double begin = MPI_Wtime();
     done_work done;
+    std::vector<double> busy_until(static_cast<std::size_t>(given.integer("threads")), begin);
+    const auto wait_for = [&](double when) {
+        const double left = when - MPI_Wtime();
+        if (left <= 0.0) return;
+        end_of_task.set(left);
+        world.wait_until([&] { return end_of_task.rang(); });
+    };
     while (const auto task = next_task()) {
         const double cost = cost_of(*task, given);
         if (how == way::between) {
             comm::compute(cost);
             world.poll();
         } else {
-            end_of_task.set(cost);
-            world.wait_until([&] { return end_of_task.rang(); });
+            *std::ranges::min_element(busy_until) = MPI_Wtime() + cost;
+            wait_for(std::ranges::min(busy_until)); // then a thread is free
         }
         done.seconds += cost;
         done.tasks += 1;
         done.sum += *task;
     }
+    wait_for(std::ranges::max(busy_until));
     world.barrier();
     const double seconds = MPI_Wtime() - begin;
     const auto& all = world.communicator();
@@ -108,6 +119,7 @@ void run(int argc, char** argv) {
                          {"spread_of_runs", 0.5},
                          {"run", 64},
                          {"way", 1},
+                         {"threads", 1},
                          {"receives", 1},
                          {"message_s", 0.0}});
     const comm::environment mpi;

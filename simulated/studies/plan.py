@@ -67,10 +67,12 @@ def compare_plans(given: argparse.Namespace, work: Work) -> Found:
     right = True
     for ranks in given.ranks or [64, 256, 1024]:
         plan = planned(given.plan, given.machine, ranks, given.threads)
-        point = simulate_plan(plan, min(given.updates, math.ceil(plan.updates)), work, given.threads)
+        updates = min(given.updates, math.ceil(plan.updates))
+        point = simulate_plan(plan, updates, work, given.threads)
         simulated_s = point.seconds_of(plan.updates)
         ratio = plan.seconds / simulated_s
-        right &= point.sums_right and point.keeps_up and abs(ratio - 1) < NEAR
+        whole = updates >= plan.updates  # nothing goes on at the pace of the updates: all of them are there
+        right &= point.sums_right and (point.keeps_up or whole) and abs(ratio - 1) < NEAR
         found.rows.append({"ranks": ranks, "predicted": plan.seconds, "simulated": simulated_s, "limit": plan.limit})
         kept = "" if point.keeps_up else f"   does not keep up: {1e3 * point.longest_update_s:.1f} ms in an update"
         print(
@@ -78,7 +80,7 @@ def compare_plans(given: argparse.Namespace, work: Work) -> Found:
             f" {simulated_s:13.2f} {ratio:13.2f}{kept}   (took {point.host_s:.0f} s)",
             flush=True,
         )
-    found.holds = {f"sums right, updates handed on in time, and within {100 * NEAR:.0f}%": right}
+    found.holds = {f"sums right, updates handed on in time or all simulated, and within {100 * NEAR:.0f}%": right}
     curves = [found.curve("simulated", "simulated"), found.curve("craton tomography plan", "predicted", paper=True)]
     found.panels = [Panel("An assembly", "s", curves, log=True)]
     return found

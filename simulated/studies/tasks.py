@@ -1,4 +1,4 @@
-"""Tasks shared out, and counters asked (Ozog et al. 2016)."""
+"""Tasks shared out, among ranks and on one node, and counters asked (Ozog et al. 2016)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from studies.machine import MESSAGE_S, RECEIVES, finer, run_program
 TASKS = ((65536, 0.01), (524288, 0.001))
 WAYS = ("own tasks only", "stealing, thread answers", "stealing, between tasks", "one counter")  # programs/stealing.cpp
 STEALING_RANKS = (16, 64, 256, 1024)
+# Figure 3: one node of two sockets with 12 cores each, shared out among processes and their threads.
+CORES, NODE_TASKS = 24, (16384, 0.01)
+OWN, ATTENTIVE = 0, 1  # of WAYS
 COUNTER_RANKS, CALLS, COUNTERS = (16, 64, 256), 300, 64  # counters: at so many ranks, or at all if they are fewer
 PAPER_CALLS = 10**6  # of each process, in figure 5
 
@@ -49,6 +52,34 @@ def compare_ways(ranks: list[int], jobs: int) -> Found:
         )
         for tasks, mean_s in TASKS
     ]
+    return found
+
+
+def compare_processes(jobs: int) -> Found:
+    """One node: processes beside threads, as in figure 3. Efficiency of all cores."""
+    tasks, mean_s = NODE_TASKS
+    shapes = [count for count in range(1, CORES + 1) if CORES % count == 0]
+
+    def run(case: tuple[int, int]) -> dict[str, Any]:
+        processes, way = case
+        values = {"tasks": tasks, "mean_s": mean_s, "way": way, "threads": CORES // processes, "message_s": MESSAGE_S}
+        return run_program("stealing", processes, values, ranks_per_host=processes)[-1]
+
+    right = True
+    found = Found("one node: tasks shared out among processes, and by each among its threads: efficiency of all cores")
+    print(f"\n{tasks} tasks of {1e3 * mean_s:g} ms on a node of {CORES} cores: efficiency, and tasks stolen")
+    print(f"  processes x threads{WAYS[OWN]:>20}{WAYS[ATTENTIVE]:>28}")
+    with ThreadPoolExecutor(jobs) as pool:
+        for count in shapes:
+            own, attentive = pool.map(run, ((count, OWN), (count, ATTENTIVE)))
+            right &= own["each_once"] and attentive["each_once"]
+            parts = [row["work_seconds"] / CORES / row["seconds"] for row in (own, attentive)]
+            found.rows.append({"ranks": count, "threads": CORES // count, "own": parts[0], "stealing": parts[1]})
+            stolen = f"({attentive['stolen'] / tasks:.0%})"
+            print(f"  {count:9d} x {CORES // count:<7d}{parts[0]:20.1%}{parts[1]:22.1%}{stolen:>6}", flush=True)
+    found.holds = {"each task done once": right}
+    curves = [found.curve(WAYS[OWN], "own", factor=100), found.curve(WAYS[ATTENTIVE], "stealing", factor=100)]
+    found.panels = [Panel(f"{CORES} cores, shared out among so many processes", "efficiency, %", curves)]
     return found
 
 

@@ -37,6 +37,13 @@ POINTS_OF_A_DEVICE = (400, 400, 325)  # figure 6, weak scaling: 52 million
 PAPER_WEAK = 1.0  # section V: up to 8,192 nodes of Titan
 
 
+# Output: strains of every tenth point along each side, as the paper has a thousandth of its points. Every so many steps a sample, and
+# so many samples together.
+THINNED, EVERY, SAMPLES, STRAIN_BYTES = 10, 10, 20, 6 * 4
+OUTPUT_FOLD = 5  # of the points that are left, along each side
+OUTPUT_RANKS = (64,)  # with 512 the simulator takes more than ten minutes
+
+
 def as_many_for_each(ranks: int) -> Case:
     """Weak scaling: the points of a device on each of so many."""
     return Case(
@@ -51,6 +58,38 @@ def efficiency(case: Case, ranks: int) -> float:
     values |= dict(zip(("nx", "ny", "nz"), (points / case.fold for points in case.points), strict=True))
     values |= {"step_s": step_s, "steps": STEPS, "message_s": MESSAGE_S, "receives": RECEIVES, "fold": case.fold}
     return step_s / float(run_program("waves", ranks, values, case.fold)[-1]["step_seconds"])
+
+
+def compare_output(ranks: list[int], jobs: int) -> Found:
+    """How long the strains of all bricks are on their way to the ranks that write them."""
+    points = [count // THINNED for count in PAPER_POINTS]
+    nbytes = math.prod(points) * SAMPLES * STRAIN_BYTES
+    fold = math.sqrt(math.prod(points) / math.prod(count // OUTPUT_FOLD for count in points))
+
+    def run(ranks: int) -> dict[str, float]:
+        values = dict(zip(("px", "py", "pz"), map(float, GRIDS[ranks]), strict=True))
+        values |= dict(zip(("nx", "ny", "nz"), (count // OUTPUT_FOLD for count in points), strict=True))
+        return run_program("wave_output", ranks, values | {"samples": SAMPLES}, fold, clocks=False)[-1]
+
+    found = Found("strains of a wave run on their way to the ranks that write them")
+    print(f"\n{SAMPLES} samples of six strains at {math.prod(points):.3g} points, {1e-9 * nbytes:.1f} GB together:")
+    print(f"  ranks   to the writers, s   GB/s   of {SAMPLES * EVERY} steps of nodes   of devices")
+    right = True
+    with ThreadPoolExecutor(jobs) as pool:
+        for count, row in zip(ranks, pool.map(run, ranks), strict=True):
+            seconds = row["seconds"]
+            step_s = math.prod(PAPER_POINTS) / (NODE_POINTS_PER_S * count)
+            part = seconds / (SAMPLES * EVERY * step_s)
+            right &= bool(row["all_right"])
+            found.rows.append({"ranks": count, "seconds": seconds, "of_nodes": part, "of_devices": part * DEVICE})
+            print(
+                f"  {count:5d} {seconds:19.3f} {1e-9 * nbytes / seconds:6.0f} {part:24.3%} {DEVICE * part:12.3%}",
+                flush=True,
+            )
+    found.holds = {"each strain where it belongs": right}
+    curves = [found.curve("nodes", "of_nodes", factor=100), found.curve("devices", "of_devices", factor=100)]
+    found.panels = [Panel("Strains to the ranks that write them", f"% of {SAMPLES * EVERY} steps", curves)]
+    return found
 
 
 def compare_waves(ranks: list[int], jobs: int) -> Found:
