@@ -3,12 +3,13 @@
 //
 //   smpirun -np <2 P> ... stealing tasks=65536 mean_s=0.01 way=1 threads=12       P ranks and their clocks
 //
-// Threads of a rank take their tasks from its queue; one of them, or one more, answers thieves.
+// Threads of a rank take their tasks from its queue. A rank answers thieves at once; which of its threads does is not simulated.
 
 #include "ends.hpp"
 #include "options.hpp"
 #include "ranks_and_clocks.hpp"
 
+#include <craton/base/error.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/comm/wait_for_any.hpp>
 #include <craton/comm/work_time.hpp>
@@ -59,6 +60,7 @@ struct done_work {
 void run_rank(MPI_Comm ranks, int clock_rank, const options& given) {
     const auto how = static_cast<way>(given.integer("way"));
     const std::int64_t tasks = given.integer("tasks");
+    if (how == way::between && given.integer("threads") > 1) throw user_error("stealing: threads with way=2; allowed: 1");
     runtime::world world(comm::communicator::duplicate(ranks), {.ranks_per_node = 1});
     runtime::work_queue queue(world, tasks);
     runtime::counter next(world);

@@ -10,11 +10,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Curve:
-    """A figure over ranks; `paper`: not ours."""
+    """A figure over ranks; `reference`: what the simulated ones are beside, such as the paper's."""
 
     label: str
     over_ranks: dict[int, float]
-    paper: bool = False
+    reference: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Found:
     panels: list[Panel] = field(default_factory=list)
     holds: dict[str, bool] = field(default_factory=dict)
 
-    def curve(self, label: str, key: str, *, paper: bool = False, factor: float = 1.0, **only: object) -> Curve:
+    def curve(self, label: str, key: str, *, reference: bool = False, factor: float = 1.0, **only: object) -> Curve:
         """A figure of the rows that have what `only` says."""
         rows = [row for row in self.rows if all(row.get(name) == value for name, value in only.items())]
-        return Curve(label, {row["ranks"]: factor * row[key] for row in rows}, paper)
+        return Curve(label, {row["ranks"]: factor * row[key] for row in rows}, reference)
 
     def code(self) -> int:
         """Says what holds; the exit status."""
@@ -51,7 +51,7 @@ class Found:
         file.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
     def draw(self, file: Path) -> None:
-        """A PNG: curves over ranks, the paper's dashed."""
+        """A PNG: curves over ranks, references dashed."""
         import matplotlib as mpl
 
         mpl.use("Agg")
@@ -65,7 +65,7 @@ class Found:
                 ax.plot(
                     list(curve.over_ranks),
                     list(curve.over_ranks.values()),
-                    "--s" if curve.paper else "-o",
+                    "--s" if curve.reference else "-o",
                     label=curve.label,
                 )
             ranks = sorted({count for curve in panel.curves for count in curve.over_ranks})

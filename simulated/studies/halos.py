@@ -99,7 +99,7 @@ def compare_solves(ranks: list[int], jobs: int, box: int) -> Found:
         "growth at most the paper's": no_worse,
     }
     curves = [found.curve(f"simulated, {name}", name) for name in steps]
-    curves += [found.curve("Shan et al. (2015), UPC++, bulk", "paper_bulk", paper=True)]
-    curves += [found.curve("Shan et al. (2015), MPI", "paper_mpi", paper=True)]
+    curves += [found.curve("Shan et al. (2015), UPC++, bulk", "paper_bulk", reference=True)]
+    curves += [found.curve("Shan et al. (2015), MPI", "paper_mpi", reference=True)]
     found.panels = [Panel(f"A multigrid solve, {PAPER_BOX}^3 cells on each rank", "s", curves)]
     return found

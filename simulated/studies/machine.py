@@ -11,7 +11,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build/simulated"
-NAMES = ("assembly", "counters", "halo", "multigrid", "rma_assembly", "small_updates", "stealing", "wave_output", "waves")
+NAMES = (
+    "assembly",
+    "counters",
+    "halo",
+    "multigrid",
+    "rma_assembly",
+    "small_updates",
+    "stealing",
+    "wave_output",
+    "waves",
+)
 # Edison, a Cray XC30: groups of 6 chassis of 16 routers of 4 nodes, 0.26 us a hop. A rank has half a node and its 8 GB/s; links are
 # so many of these: 1 between routers of a chassis, 4 between chassis, and of 23.7 TB/s between all groups 28 between two.
 GROUPS, HOSTS = 15, 15 * 6 * 16 * 8

@@ -13,7 +13,7 @@ from studies.machine import BYTES_PER_S, MESSAGE_S
 
 
 UNEVEN = 0.01  # of the time between updates, uniformly more or less (simulated/programs/assembly.cpp)
-FINE = FineTimes(1e-6, 2e-5, 8, 8)  # for updates of milliseconds, of which a rank gets more messages at a time
+FINE = FineTimes(1e-6, 2e-5, 32, 8)  # for updates of milliseconds, of which a rank gets more messages at a time
 NEAR = 0.25  # a plan's error that is allowed
 ALL_PATHS = 10**6  # of the tables of a configuration: what one machine does in minutes is little for 1,024 ranks
 
@@ -68,10 +68,10 @@ def compare_plans(given: argparse.Namespace, work: Work) -> Found:
     for ranks in given.ranks or [64, 256, 1024]:
         plan = planned(given.plan, given.machine, ranks, given.threads)
         updates = min(given.updates, math.ceil(plan.updates))
+        whole = updates >= plan.updates  # all updates are there: none need be added at their pace
         point = simulate_plan(plan, updates, work, given.threads)
-        simulated_s = point.seconds_of(plan.updates)
+        simulated_s = point.seconds * plan.updates / updates if whole else point.seconds_of(plan.updates)
         ratio = plan.seconds / simulated_s
-        whole = updates >= plan.updates  # nothing goes on at the pace of the updates: all of them are there
         right &= point.sums_right and (point.keeps_up or whole) and abs(ratio - 1) < NEAR
         found.rows.append({"ranks": ranks, "predicted": plan.seconds, "simulated": simulated_s, "limit": plan.limit})
         kept = "" if point.keeps_up else f"   does not keep up: {1e3 * point.longest_update_s:.1f} ms in an update"
@@ -81,6 +81,6 @@ def compare_plans(given: argparse.Namespace, work: Work) -> Found:
             flush=True,
         )
     found.holds = {f"sums right, updates handed on in time or all simulated, and within {100 * NEAR:.0f}%": right}
-    curves = [found.curve("simulated", "simulated"), found.curve("craton tomography plan", "predicted", paper=True)]
+    curves = [found.curve("simulated", "simulated"), found.curve("craton tomography plan", "predicted", reference=True)]
     found.panels = [Panel("An assembly", "s", curves, log=True)]
     return found

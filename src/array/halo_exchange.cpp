@@ -165,7 +165,7 @@ template <class T> void halo_exchange<T>::find_copies(const std::vector<piece>& 
 }
 
 // Where data travels one way only, an element travels the other way. Nobody reads it. Ranks of a node write it to places of their
-// own; what comes from off the node is written by the target itself, in one place.
+// own; what comes from off the node is written by the target itself, in one place, one after the other.
 template <class T> void halo_exchange<T>::add_notices() {
     auto& ranks = grid_->ranks();
     std::vector<int> silent; // this rank gives them nothing

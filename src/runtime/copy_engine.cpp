@@ -172,16 +172,12 @@ void copy_engine::write_piece(payload_writer& out, const job& what, std::int64_t
 }
 
 void copy_engine::open_round(arrival_counters& counters, std::int64_t round) {
-    std::vector<early_message> due;
-    {
-        const std::lock_guard lock(rounds_mutex_);
-        open_rounds_[counters.name()] = {&counters, round};
-        const auto later = std::ranges::partition(
-            early_, [&](const early_message& one) { return one.counters == counters.name() && one.round <= round; });
-        std::move(early_.begin(), later.begin(), std::back_inserter(due));
-        early_.erase(early_.begin(), later.begin());
-    }
-    for (const auto& one : due) put_in_place(one.payload.first(one.bytes));
+    const std::lock_guard lock(rounds_mutex_);
+    open_rounds_[counters.name()] = {&counters, round};
+    const auto later = std::ranges::partition(
+        early_, [&](const early_message& one) { return one.counters == counters.name() && one.round <= round; });
+    for (auto due = early_.begin(); due != later.begin(); ++due) put_in_place(due->payload.first(due->bytes));
+    early_.erase(early_.begin(), later.begin());
 }
 
 void copy_engine::forget_rounds(std::uint32_t counters) {
@@ -191,7 +187,6 @@ void copy_engine::forget_rounds(std::uint32_t counters) {
 }
 
 bool copy_engine::keep_if_early(const destination& to, std::span<const std::byte> payload) {
-    const std::lock_guard lock(rounds_mutex_);
     const auto open = open_rounds_.find(to.counters);
     if (open != open_rounds_.end() && to.round <= open->second.round) return false;
     early_message kept{to.counters, to.round, byte_buffer(payload.size()), payload.size()};
@@ -202,8 +197,10 @@ bool copy_engine::keep_if_early(const destination& to, std::span<const std::byte
 
 void copy_engine::take_piece(const incoming_message& message) {
     const auto to = payload_reader(message.payload).value<piece_header>().to;
-    if (to.origin == counted_by_target && keep_if_early(to, message.payload)) return;
-    put_in_place(message.payload);
+    if (to.origin != counted_by_target) return put_in_place(message.payload);
+    // Until it is in place: the thread that opens a round puts early ones there, and others may go to the same element.
+    const std::lock_guard lock(rounds_mutex_);
+    if (!keep_if_early(to, message.payload)) put_in_place(message.payload);
 }
 
 void copy_engine::put_in_place(std::span<const std::byte> payload) {
@@ -267,9 +264,8 @@ int copy_engine::serve() {
 }
 
 void copy_engine::count(const destination& to, std::int64_t elements) {
-    const std::lock_guard lock(rounds_mutex_);
     const auto open = open_rounds_.find(to.counters);
-    CRATON_ASSERT(open != open_rounds_.end()); // or the message would have been kept
+    CRATON_ASSERT(open != open_rounds_.end()); // else the message is kept
     open->second.counters->off_node(static_cast<int>(to.token), to.round).fetch_add(elements, std::memory_order_release);
 }
 

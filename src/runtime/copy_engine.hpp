@@ -104,6 +104,7 @@ class copy_engine {
     void send_pieces(const strided_box& box, const destination& where, const std::byte* from);
     static void write_piece(payload_writer& out, const job& what, std::int64_t count);
     void take_piece(const incoming_message& message);
+    // What is counted is kept, put in place and counted under rounds_mutex_.
     [[nodiscard]] bool keep_if_early(const destination& to, std::span<const std::byte> payload);
     void put_in_place(std::span<const std::byte> payload);
     // The first piece of a payload; returns what follows it.

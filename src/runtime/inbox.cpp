@@ -19,8 +19,8 @@ constexpr std::uint64_t slots = std::uint64_t{1} << 14;
 constexpr std::uint64_t most_slots = slots / 4 + 4; // 256 KiB and headers
 
 // How long a writer waits for room after the reader's last step: 10 us, and as long as a reader at 4 GB/s takes for a message like
-// its own. It waits for so many steps at most. A handler waits as if its message were empty: nobody reads this rank's ring
-// meanwhile.
+// its own. It waits for so many steps at most. "Briefly" is as if its message were empty: in a handler, since nobody reads
+// this rank's ring meanwhile.
 constexpr std::chrono::nanoseconds step_without_data{10000};
 constexpr std::chrono::nanoseconds longer_for_each_slot{16};
 constexpr int most_steps = 5;
@@ -96,7 +96,7 @@ inbox::inbox(const comm::communicator& world, const node& neighbours) : own_rank
 
 inbox::ring& inbox::of(int rank) const noexcept { return *reinterpret_cast<ring*>(memory_.base(neighbours_.of(rank))); }
 
-bool inbox::put(int target, std::span<const std::byte> bytes, bool in_handler) noexcept {
+bool inbox::put(int target, std::span<const std::byte> bytes, bool briefly) noexcept {
     const std::uint64_t needed = slots_for(bytes.size());
     if (needed > most_slots) return false;
     const auto place = static_cast<std::size_t>(neighbours_.of(target));
@@ -113,7 +113,7 @@ bool inbox::put(int target, std::span<const std::byte> bytes, bool in_handler) n
             continue;
         }
         // One limit for all that it waits: others may take what has become free, and go on doing so.
-        const auto step = step_without_data + (in_handler ? 0 : static_cast<std::int64_t>(needed)) * longer_for_each_slot;
+        const auto step = step_without_data + (briefly ? 0 : static_cast<std::int64_t>(needed)) * longer_for_each_slot;
         if (!give_up) give_up = clock::now() + most_steps * step;
         if (!await_room(there, place, end, step, *give_up)) return false;
         begin = there.claimed.load(std::memory_order_relaxed);

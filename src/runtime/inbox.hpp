@@ -33,8 +33,8 @@ class inbox {
 
     /// Copies the bytes into the ring of a rank within reach; false when there is no room. If the ring is full and its rank is
     /// reading, this waits for room: the message would come later by MPI. It waits at most 50 microseconds, and five times as long
-    /// as 4 GB/s take for the bytes unless it is called in a handler. Any thread.
-    [[nodiscard]] bool put(int target, std::span<const std::byte> bytes, bool in_handler) noexcept;
+    /// as 4 GB/s take for the bytes unless it is to wait `briefly`. Any thread.
+    [[nodiscard]] bool put(int target, std::span<const std::byte> bytes, bool briefly) noexcept;
     /// Says that something for a rank within reach goes by MPI. Before it does. Any thread.
     void announce(int target) noexcept;
 

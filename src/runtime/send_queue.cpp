@@ -111,8 +111,8 @@ void send_queue::start_locked(int target, outbox& box) {
     byte_buffer buffer = std::exchange(box.buffer, {});
     waiting_capacity_.fetch_sub(buffer.capacity(), std::memory_order_relaxed);
     const std::size_t bytes = std::exchange(box.used, 0U);
-    constexpr bool may_be_in_a_handler = true;
-    if (neighbours_->reaches(target) && neighbours_->put(target, buffer.first(bytes), may_be_in_a_handler)) {
+    constexpr bool briefly = true; // it may be in a handler
+    if (neighbours_->reaches(target) && neighbours_->put(target, buffer.first(bytes), briefly)) {
         pool_->give_back(std::move(buffer));
         release_counted(counts);
         bell_->ring(target);

@@ -116,7 +116,7 @@ PEERS = {
         "PETSc",
         "PETSc PCMG",
         "preconditioned steps",
-        "libpetsc-real is not installed (apt-get install libpetsc-real3.18, or the version that the system has)",
+        "libpetsc-real is not installed, or MPI is not Open MPI (apt-get install libpetsc-real3.18, or what the system has)",
         petsc_library,
         GeometricMultigrid,
     ),
@@ -128,12 +128,15 @@ class _Peer:
 
     def __init__(self, kind: _Kind, run: Run, cells: int) -> None:
         """Collective."""
-        self.kind, self.cycles = kind, 0
+        self.kind, self.cycles, self.absent = kind, 0, kind.absent
         self.solver: Pfmg | GeometricMultigrid | None = None
         library = kind.library()
         if all(run.comm.allgather(library is not None)):
             assert library is not None
-            self.solver = kind.make(library, run.comm, cells)
+            try:
+                self.solver = kind.make(library, run.comm, cells)
+            except RuntimeError as problem:  # on all ranks
+                self.absent = str(problem)
 
     def rate(self, residual: float) -> float:
         """Million unknowns per second for a relative residual. Collective."""
@@ -144,7 +147,7 @@ class _Peer:
     def line(self, ours: list[float], theirs: list[float], residual: float, size: int, group: str) -> Measurement:
         """Ours beside it, or that it is absent."""
         if not theirs:
-            return Measurement(self.kind.name, [], "M DOF/s", note=self.kind.absent, group=group)
+            return Measurement(self.kind.name, [], "M DOF/s", note=self.absent, group=group)
         note = f"{self.kind.name} takes {self.cycles} {self.kind.cycles} to a relative residual of {residual:.1e}"
         name = f"{size} ranks / {self.kind.name}"
         return Measurement(name, ours, "M DOF/s", theirs, self.kind.words, note=note, group=group)

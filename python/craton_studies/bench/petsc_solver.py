@@ -27,34 +27,41 @@ OPTIONS = {
 }
 """V-cycles with Chebyshev smoothing in conjugate gradients; coarse operators are products with the interpolation, of 27 points."""
 MOST_CYCLES = 50
+MOST_CELLS_AT_LAST = 16
+"""Along a side of the coarsest grid, which a direct solver takes."""
 
 
 def petsc_library() -> ctypes.CDLL | None:
-    """Debian's libpetsc-real, built with Open MPI and numbers of 32 bits; None where there is none."""
+    """Debian's libpetsc-real, built with Open MPI and numbers of 32 bits, not initialised; None where there is none."""
     from mpi4py import MPI
 
     name = ctypes.util.find_library("petsc_real")
     if name is None or "Open MPI" not in MPI.Get_library_version():
         return None
     with contextlib.suppress(OSError):
-        library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-        library.PetscInitializeNoArguments()
-        return library
+        return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
     return None
 
 
 class GeometricMultigrid:
-    """-div grad u = f on (cells + 1)^3 points of a unit cube, u = 0 on its sides; a slab of planes for each rank. Collective."""
+    """-div grad u = f on (cells + 1)^3 points of a unit cube, u = 0 on its sides; a slab of planes for each rank.
+
+    Collective; comm: all ranks of the job. RuntimeError for cells that do not coarsen so often that it would be a multigrid.
+    """
 
     def __init__(self, library: ctypes.CDLL, comm: MPI.Comm, cells: int) -> None:
         from mpi4py import MPI
 
-        self._library, self._comm, self.points, self.unknowns = library, comm, cells + 1, (cells + 1) ** 3
+        self._library, self._comm, self.points, self.unknowns = library, comm, cells + 1, (cells - 1) ** 3
         handle = ctypes.c_void_p(MPI._handleof(comm))
+        levels, side = 1, cells  # halved while that is possible and leaves each rank a plane
+        while side % 2 == 0 and side // 2 >= max(2, comm.size - 1):
+            levels, side = levels + 1, side // 2
+        if side > MOST_CELLS_AT_LAST:
+            raise RuntimeError(f"PETSc: {cells} cells on {comm.size} ranks do not coarsen below {side}")
+        self._call("PetscInitializeNoArguments")
         for name, value in OPTIONS.items():
             self._call("PetscOptionsSetValue", None, name.encode(), value.encode())
-        # the coarsest has 3 points a side, or 5: one more level for each factor of two
-        levels = max(2, int(np.log2(cells)))
         self._call("PetscOptionsSetValue", None, b"-pc_mg_levels", str(levels).encode())
         n = self.points
         grid = ctypes.c_void_p()

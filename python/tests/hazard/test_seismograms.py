@@ -186,15 +186,19 @@ with main_guard():
     green = GreenTensors.open([f"{folder}/{axis}.h5" for axis in "xyz"])
     ruptures = [rupture_at(green.position_m[n : n + 6], 2, 3, n) for n in range(9)]
     comm = MPI.COMM_WORLD
+    made = []
     found = measure(
         green,
         ruptures,
         lambda n: (variation_of(6, v, n) for v in range(3 + 2 * n)),
         [1.0, 3.0],
         batch=4,
+        progress=made.append,
         world=craton.World(comm),
         comm=comm,
     )
+    assert comm.rank == 0 or len(found) == sum(made)
+    assert comm.allreduce(sum(made)) == 9 * 3 + 2 * 36
     np.savez(f"{target}-{comm.rank}.npz", rupture=found.rupture, number=found.number, table=found.measures.table())
 """
 
@@ -234,6 +238,7 @@ def test_any_number_of_ranks_gives_the_same_bits(tmp_path):
                 those = [rows.index(row) for row in zip(found["rupture"], found["number"], strict=True)]
                 assert np.array_equal(found["table"], alone.measures.table()[those])
             assert rank or those == list(range(len(rows)))
+            assert those == sorted(those)
             own += those if rank else []
         assert len(set(own)) == len(own)
 

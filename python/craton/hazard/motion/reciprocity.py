@@ -1,7 +1,7 @@
 """All ruptures of a forecast at one site, shared out among ranks: seismograms are made, measured and forgotten.
 
 A task is a rupture with all its variations. Ranks take tasks from a work queue, so that who computes what depends on how fast
-each is; the result does not: it is in the order of ruptures and variations, with the same bits whatever the ranks.
+each is; rank 0's result does not: it is in the order of ruptures and variations, with the same bits whatever the ranks.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def measure(
 ) -> SiteMeasures:
     """Measures of all variations of all ruptures: of this process, or collective with world and comm.
 
-    Collective: rank 0 gets all rows, another rank those that it has computed itself.
+    Collective: rank 0 gets all rows, with the same bits on any ranks; another rank gets those that it computed itself.
 
     variations: all of them in any order; or a function of a rupture's index, called by the rank that computes the rupture, so
         that only a batch is in memory.
