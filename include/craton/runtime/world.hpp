@@ -113,8 +113,8 @@ class world {
     [[nodiscard]] std::optional<outgoing_message> try_prepare(int target, handler_id id, std::size_t payload_bytes,
                                                               std::uint64_t token = 0);
     /// Starts it, or puts a small one (8 KiB at most) with others for the same target, which leave together: when there are 64 KiB
-    /// of them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once; complete at
-    /// the target after a quiesce().
+    /// of them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once, but for less
+    /// than half a millisecond where the ring of a neighbour is full; complete at the target after a quiesce().
     void send(outgoing_message message);
     /// Starts every message that waits for others, or every one for a target. Not blocking. To a target that has not received 100
     /// such transfers yet nothing more is started: what waits leaves at a poll() after it has.

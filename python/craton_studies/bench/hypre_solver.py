@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from craton_studies.bench.debian_library import debian_library
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -18,14 +19,10 @@ NON_GALERKIN = 1
 
 
 def hypre_library() -> ctypes.CDLL | None:
-    """Debian's libhypre (libhypre-dev, or its run-time package), built with Open MPI; None where there is none."""
-    from mpi4py import MPI
-
-    name = ctypes.util.find_library("HYPRE")
-    if name is None or "Open MPI" not in MPI.Get_library_version():
-        return None
-    library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-    library.HYPRE_Init()
+    """Debian's libhypre (libhypre-dev); None where there is none."""
+    library = debian_library("HYPRE")
+    if library is not None:
+        library.HYPRE_Init()
     return library
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import ctypes.util
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from craton_studies.bench.debian_library import debian_library
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,15 +32,8 @@ MOST_CELLS_AT_LAST = 16
 
 
 def petsc_library() -> ctypes.CDLL | None:
-    """Debian's libpetsc-real, built with Open MPI and numbers of 32 bits, not initialised; None where there is none."""
-    from mpi4py import MPI
-
-    name = ctypes.util.find_library("petsc_real")
-    if name is None or "Open MPI" not in MPI.Get_library_version():
-        return None
-    with contextlib.suppress(OSError):
-        return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-    return None
+    """Debian's libpetsc-real, with numbers of 32 bits, not initialised; None where there is none."""
+    return debian_library("petsc_real")
 
 
 class GeometricMultigrid:
