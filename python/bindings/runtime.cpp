@@ -14,6 +14,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -21,6 +22,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace nb = nanobind;
@@ -93,34 +95,49 @@ Not collective; does not return. code: the job's exit code.)")
                                                            {"messages_executed", s.messages_executed},
                                                            {"bytes_sent", s.bytes_sent},
                                                            {"direct_updates", s.direct_updates},
+                                                           {"messages_handed_on", s.messages_handed_on},
                                                            {"peak_bytes_in_flight", s.peak_bytes_in_flight},
                                                            {"transfers_sent", s.transfers_sent}};
             },
             R"(What this rank has done since the world was made.
 
 messages_sent, messages_executed, bytes_sent, direct_updates (made in place in a neighbour's memory),
-peak_bytes_in_flight and transfers_sent (MPI messages: small ones travel together). Not collective.)");
+peak_bytes_in_flight, transfers_sent (MPI messages: small ones travel together) and messages_handed_on (of other
+ranks, on their way in two hops). Not collective.)");
 }
 
 void bind_world(nb::module_& m) {
     nb::class_<world> c(m, "World", "Ranks that share one address space.");
     c.def(
          "__init__",
-         [](world* self, const annotated<"mpi4py.MPI.Comm">& comm, int ranks_per_node, std::size_t max_bytes_in_flight) {
+         [](world* self, const annotated<"mpi4py.MPI.Comm">& comm, int ranks_per_node, std::size_t max_bytes_in_flight,
+            const std::variant<int, std::string>& ranks_per_row) {
              if (ranks_per_node < 0) {
                  throw user_error("World: ranks_per_node is " + std::to_string(ranks_per_node) +
                                   "; allowed: 0 (the machine's nodes) or more");
              }
+             const auto* const word = std::get_if<std::string>(&ranks_per_row);
+             const int row = word != nullptr ? craton::runtime::world_options::row_is_node : std::get<int>(ranks_per_row);
+             if (word != nullptr ? *word != "node" : row < 0) {
+                 throw user_error("World: ranks_per_row is " + (word != nullptr ? "'" + *word + "'" : std::to_string(row)) +
+                                  "; allowed: 'node', 0 or more");
+             }
              const auto native = native_communicator(comm);
              const nb::gil_scoped_release release;
-             new (self) world(craton::comm::communicator::duplicate(native), {ranks_per_node, max_bytes_in_flight});
+             new (self) world(craton::comm::communicator::duplicate(native), {ranks_per_node, max_bytes_in_flight, row});
          },
          nb::arg("comm"), nb::arg("ranks_per_node") = 0, nb::arg("max_bytes_in_flight").sig("64 << 20") = std::size_t{64} << 20,
+         nb::arg("ranks_per_row") = 0,
          R"(Collective over the ranks of comm, which is duplicated.
 
 ranks_per_node: k > 0 makes virtual nodes of k consecutive ranks; 0 takes the machine's real nodes, or
-CRATON_RANKS_PER_NODE where that is set. max_bytes_in_flight: see the property. UserError where MPI does not grant
-MPI_THREAD_MULTIPLE.)")
+CRATON_RANKS_PER_NODE where that is set. max_bytes_in_flight: see the property.
+
+ranks_per_row: k > 1 makes rows of k consecutive ranks, "node" rows as long as the largest node. Small updates then
+travel in two hops, along a row and along a column: better for many ranks that each send a little to all others.
+1 lets them go straight; 0 takes CRATON_RANKS_PER_ROW where that is set, else 1.
+
+UserError for anything else, and where MPI does not grant MPI_THREAD_MULTIPLE.)")
         .def(
             "__repr__",
             [](const world& w) {

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace craton::comm {
@@ -26,20 +28,25 @@ struct clock_of_rank {
 } // namespace
 
 void wait_for_any(const awaited_things& things) {
-    if (things.sends != nullptr && things.sends->any_completed()) return;
     std::vector<MPI_Request> all;
-    if (things.sends != nullptr) {
-        const auto handles = things.sends->handles();
-        all.assign(handles.begin(), handles.begin() + static_cast<std::ptrdiff_t>(std::min(handles.size(), sends_waited_for)));
+    std::vector<std::pair<request_set*, std::size_t>> sends; // whose request lies at that place of `all`, and its place there
+    for (request_set* const set : things.sends) {
+        if (set->any_completed()) return;
+        const auto handles = set->handles();
+        for (std::size_t place = 0; place < std::min(handles.size(), sends_waited_for); ++place) {
+            all.push_back(handles[place]);
+            sends.emplace_back(set, place);
+        }
     }
-    const std::size_t sends = all.size();
+    const std::size_t nowhere = std::numeric_limits<std::size_t>::max();
     const auto add = [&](MPI_Request request) {
-        if (request == MPI_REQUEST_NULL) return sends + 4; // no place
+        if (request == MPI_REQUEST_NULL) return nowhere;
         all.push_back(request);
         return all.size() - 1;
     };
-    const std::size_t message = things.messages == nullptr ? sends + 4 : add(things.messages->posted());
-    const std::size_t sum = things.sum == nullptr ? sends + 4 : add(things.sum->awaited());
+    std::vector<std::size_t> messages;
+    for (const mailbox* const box : things.messages) messages.push_back(add(box->posted()));
+    const std::size_t sum = things.sum == nullptr ? nowhere : add(things.sum->awaited());
     alarm_clock* const clock = of_this_thread<clock_of_rank>().clock;
     if (clock != nullptr) add(clock->ring_);
     if (all.empty()) throw std::logic_error("a rank waits for nothing");
@@ -48,10 +55,12 @@ void wait_for_any(const awaited_things& things) {
     MPI_Waitany(static_cast<int>(all.size()), all.data(), &place, &status);
     if (place == MPI_UNDEFINED) throw std::logic_error("a rank waits for what has completed");
     const auto at = static_cast<std::size_t>(place);
-    if (at < sends) {
-        things.sends->set_completed(at);
-    } else if (at == message) {
-        things.messages->set_completed(status);
+    if (at < sends.size()) {
+        sends[at].first->set_completed(sends[at].second);
+        return;
+    }
+    if (const auto found = std::ranges::find(messages, at); found != messages.end()) {
+        things.messages[static_cast<std::size_t>(found - messages.begin())]->set_completed(status);
     } else if (at == sum) {
         things.sum->set_completed();
     } else {

@@ -3,6 +3,7 @@
 
 #include "node_sum.hpp"
 #include "receive_queue.hpp"
+#include "relay.hpp"
 #include "send_queue.hpp"
 
 #include <craton/base/error.hpp>
@@ -15,14 +16,23 @@ void world::wait_for(condition done, condition /*rings*/) {
     while (!done()) {
         if (poll() > 0) continue;
         if (done()) return; // sends that have completed make room
-        if (sends_->complete() > 0) continue;
-        comm::wait_for_any({&sends_->under_way(), &receives_->messages(), sums_->crossing()});
+        if (complete_sends() > 0) continue;
+        comm::awaited_things things{{&sends_->under_way()}, {&receives_->messages()}, sums_->crossing()};
+        if (relay_) {
+            things.sends.push_back(&relay_->first().under_way());
+            things.sends.push_back(&relay_->last().under_way());
+            things.messages.push_back(&relay_->receives().messages());
+        }
+        comm::wait_for_any(things);
     }
 }
 
 void world::hear_of_sends() {
-    while (sends_->bytes_in_flight() > 0) {
-        if (sends_->complete() == 0) comm::wait_for_any({.sends = &sends_->under_way()});
+    while (bytes_in_flight() > 0) {
+        if (complete_sends() > 0) continue;
+        comm::awaited_things things{{&sends_->under_way()}, {}, nullptr};
+        if (relay_) things.sends.insert(things.sends.end(), {&relay_->first().under_way(), &relay_->last().under_way()});
+        comm::wait_for_any(things);
     }
 }
 

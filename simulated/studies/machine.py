@@ -17,6 +17,7 @@ NAMES = (
     "halo",
     "multigrid",
     "rma_assembly",
+    "scattered",
     "small_updates",
     "stealing",
     "wave_output",

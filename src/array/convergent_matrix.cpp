@@ -115,7 +115,8 @@ convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows
       memory_(ranks,
               storage_offset_bytes +
                   static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),
-      update_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { apply_message(message); })),
+      update_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { apply_message(message); },
+                                             runtime::travel::in_two_hops)),
       read_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { answer_read(message); })) {
     // Shared memory is touched here, by its owner: near him, and in large pages, which it gets when it has been touched.
     if (operation_.identity() != T{} || ranks.node().communicator.size() > 1) std::ranges::fill(local(), operation_.identity());

@@ -36,12 +36,14 @@ template <class T>
 convergent_vector<T>::convergent_vector(runtime::world& ranks, std::int64_t size, std::int64_t block)
     : world_(&ranks), layout_(checked(size, block, ranks.size())),
       memory_(ranks, storage_offset_bytes + static_cast<std::size_t>(layout_.local_extent(ranks.rank())) * sizeof(T)),
-      handler_(ranks.register_handler([this](const runtime::incoming_message& message) {
-          runtime::payload_reader in(message.payload);
-          const auto count = static_cast<std::size_t>(in.value<std::int64_t>());
-          const auto places = in.array<std::int32_t>(count);
-          add(world_->rank(), places, in.array<T>(count));
-      })) {
+      handler_(ranks.register_handler(
+          [this](const runtime::incoming_message& message) {
+              runtime::payload_reader in(message.payload);
+              const auto count = static_cast<std::size_t>(in.value<std::int64_t>());
+              const auto places = in.array<std::int32_t>(count);
+              add(world_->rank(), places, in.array<T>(count));
+          },
+          runtime::travel::in_two_hops)) {
     ranks.barrier();
 }
 

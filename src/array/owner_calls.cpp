@@ -25,15 +25,17 @@ owner_calls::~owner_calls() {
     world_->unregister_handler(receipt_handler_);
 }
 
-runtime::handler_id owner_calls::offer(work what) {
-    const auto id = world_->register_handler([this, does = std::move(what)](const runtime::incoming_message& message) {
-        std::vector<std::byte> answer;
-        does(message.payload, answer);
-        if (message.token == 0) return;
-        auto receipt = world_->prepare(message.source, receipt_handler_, answer.size(), message.token);
-        std::ranges::copy(answer, receipt.payload().begin());
-        world_->send(std::move(receipt));
-    });
+runtime::handler_id owner_calls::offer(work what, runtime::travel how) {
+    const auto id = world_->register_handler(
+        [this, does = std::move(what)](const runtime::incoming_message& message) {
+            std::vector<std::byte> answer;
+            does(message.payload, answer);
+            if (message.token == 0) return;
+            auto receipt = world_->prepare(message.source, receipt_handler_, answer.size(), message.token);
+            std::ranges::copy(answer, receipt.payload().begin());
+            world_->send(std::move(receipt));
+        },
+        how);
     offered_.push_back(id);
     return id;
 }

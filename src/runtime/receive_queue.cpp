@@ -1,5 +1,7 @@
 #include "receive_queue.hpp"
 
+#include <craton/comm/work_time.hpp>
+
 #include <utility>
 
 namespace craton::runtime {
@@ -15,8 +17,10 @@ void receive_queue::start_more() {
     while (arrivals_.size() < receives_at_once && (arrivals_.empty() || bytes_under_way_ < bytes_at_once)) {
         auto message = mailbox_.match();
         if (message.source < 0) return;
+        const comm::work_time work(comm::work::transfer);
         arrival next{message.source, message.bytes, pool_->take(message.bytes)};
         auto request = mailbox_.start_receive(message, next.buffer.first(next.bytes));
+        work.done(1);
         if (request.test()) { // short ones are whole at once
             whole_.push_back(std::move(next));
             return;

@@ -1,6 +1,7 @@
 #include "send_queue.hpp"
 
 #include <craton/comm/environment.hpp>
+#include <craton/comm/work_time.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -37,9 +38,11 @@ bool send_queue::reserve_counted(std::size_t bytes, bool forced) {
 }
 
 void send_queue::hand_over(int target, byte_buffer buffer, std::size_t bytes, std::size_t counted, bool joint) {
+    const comm::work_time work(comm::work::transfer);
     transfers_.fetch_add(1, std::memory_order_relaxed);
     if (neighbours_->reaches(target)) neighbours_->announce(target);
     auto request = ranks_->start_send(buffer.first(bytes), target, tag_);
+    work.done(1);
     bell_->ring(target);
     const std::lock_guard lock(started_mutex_);
     started_.push_back({std::move(request), {std::move(buffer), counted, joint, target}});

@@ -1,7 +1,6 @@
 // How a thread of a rank waits for what others bring about: the one place where ranks wait. A simulated build has its own.
 
 #include "doorbell.hpp"
-#include "send_queue.hpp"
 
 #include <craton/runtime/world.hpp>
 
@@ -91,7 +90,7 @@ void world::wait_for(condition done, condition rings) {
 void world::wake(int rank) noexcept { bell_->ring_if_crowded(rank); }
 
 void world::hear_of_sends() {
-    for (int looks = 0; looks < most_looks_at_the_end && sends_->bytes_in_flight() > 0; ++looks) sends_->complete();
+    for (int looks = 0; looks < most_looks_at_the_end && bytes_in_flight() > 0; ++looks) complete_sends();
 }
 
 } // namespace craton::runtime

@@ -6,6 +6,8 @@
 #include "inbox.hpp"
 #include "node_sum.hpp"
 #include "receive_queue.hpp"
+#include "record.hpp"
+#include "relay.hpp"
 #include "send_queue.hpp"
 
 #include <craton/base/assert.hpp>
@@ -30,6 +32,7 @@ namespace craton::runtime {
 namespace {
 
 constexpr int message_tag = 1;
+constexpr int first_hop_tag = 2;
 constexpr handler_id reply_handler = 0;
 // A rank that is busy receiving must still return to its own work.
 constexpr int transfers_per_poll = 64;
@@ -56,25 +59,40 @@ struct progress_scope {
     progress_scope& operator=(const progress_scope&) = delete;
 };
 
-// Records follow each other at 16-byte boundaries.
-constexpr std::size_t padded_record(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+// In the number of a handler, so that whoever sends to it knows without a look at the handlers.
+constexpr handler_id may_be_relayed = handler_id{1} << 31;
 
 std::size_t checked_bound(std::size_t bytes) {
     if (bytes == 0) throw user_error("max_bytes_in_flight is 0; allowed: 1 byte or more");
     return bytes;
 }
 
-int ranks_per_node_setting(int option) {
-    if (option > 0) return option;
-    const char* text = std::getenv("CRATON_RANKS_PER_NODE"); // read before threads start
-    if (text == nullptr || *text == '\0') return 0;
+/// The environment's positive integer of that name; nothing where it is not set. `word` is allowed besides, and stands for 0.
+std::optional<int> setting(const char* name, std::string_view word = {}) {
+    const char* text = std::getenv(name); // read before threads start
+    if (text == nullptr || *text == '\0') return std::nullopt;
     const std::string_view view(text);
+    if (view == word) return 0;
     int value = 0;
     const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
     if (error != std::errc{} || end != view.data() + view.size() || value < 1) {
-        throw user_error(fmt::format("environment variable CRATON_RANKS_PER_NODE is '{}'; allowed: an integer of 1 or more", view));
+        throw user_error(fmt::format("environment variable {} is '{}'; allowed: {}an integer of 1 or more", name, view,
+                                     word.empty() ? "" : fmt::format("'{}' or ", word)));
     }
     return value;
+}
+
+/// The two hops of small messages have a quarter each (relay.cpp).
+constexpr std::size_t part_that_goes_straight(std::size_t most_bytes) { return most_bytes / 2; }
+
+int ranks_per_node_setting(int option) { return option > 0 ? option : setting("CRATON_RANKS_PER_NODE").value_or(0); }
+
+int ranks_per_row_setting(int option, const node& node) {
+    if (option < world_options::row_is_node) {
+        throw user_error(fmt::format("ranks_per_row is {}; allowed: 0 or more, or world_options::row_is_node", option));
+    }
+    if (option == 0) option = setting("CRATON_RANKS_PER_ROW", "node").value_or(1);
+    return option < 1 ? node.most_ranks : option;
 }
 
 const comm::communicator& require_thread_multiple(const comm::communicator& communicator) {
@@ -100,7 +118,19 @@ world::world(const comm::communicator& communicator, const world_options& option
       inbox_(std::make_unique<inbox>(comm_, node_)),
       sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, *inbox_, options.max_bytes_in_flight)),
       receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)),
-      sums_(std::make_unique<node_sum>(comm_, node_, *bell_)) {
+      sums_(std::make_unique<node_sum>(comm_, node_, *bell_)), ranks_per_row_(ranks_per_row_setting(options.ranks_per_row, node_)),
+      max_bytes_in_flight_(options.max_bytes_in_flight) {
+    const std::int64_t least = comm_.minimum(std::int64_t{ranks_per_row_}), most = comm_.maximum(std::int64_t{ranks_per_row_});
+    if (least != most) {
+        throw user_error(
+            fmt::format("ranks_per_row is {} on one rank and {} on another; allowed: the same on every rank", least, most));
+    }
+    if (ranks_per_row_ >= size()) ranks_per_row_ = 1;
+    if (ranks_per_row_ > 1) {
+        relay_ = std::make_unique<relay>(comm_, node_, ranks_per_row_, first_hop_tag, message_tag, *pool_, *bell_, *inbox_,
+                                         options.max_bytes_in_flight);
+        sends_->set_limit(part_that_goes_straight(options.max_bytes_in_flight));
+    }
     if (base::rank_for_messages() < 0) base::set_rank_for_messages(rank());
     const handler_id id = register_handler([this](const incoming_message& message) {
         const std::lock_guard lock(replies_mutex_);
@@ -116,42 +146,69 @@ world::~world() {
     // receivers that may never come would hang it, so the buffers are kept for MPI to the end of the process.
     const bool sending = sends_->abandon();
     const bool receiving = receives_->abandon();
-    if (sending || receiving) comm_.abandon(); // its number must not go to a communicator that would then receive these messages
+    const bool relaying = relay_ && relay_->abandon();
+    if (sending || receiving || relaying)
+        comm_.abandon(); // its number must not go to a communicator that would then receive these messages
 }
 
-handler_id world::register_handler(handler function) {
+handler_id world::register_handler(handler function, travel how) {
     const std::lock_guard lock(handlers_mutex_);
     handlers_.push_back(std::move(function));
-    return next_handler_.fetch_add(1, std::memory_order_release);
+    const handler_id place = handlers_count_.fetch_add(1, std::memory_order_release);
+    return how == travel::in_two_hops ? place | may_be_relayed : place;
 }
 
 void world::unregister_handler(handler_id id) {
     CRATON_ASSERT(!here().inside_handler); // it would wait for itself
     const std::lock_guard progress(progress_);
     const std::lock_guard lock(handlers_mutex_);
-    handlers_[id] = nullptr;
+    handlers_[id & ~may_be_relayed] = nullptr;
 }
 
-outgoing_message world::write_header(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
-    outgoing_message message;
-    message.target_ = target;
-    message.bytes_ = sizeof(message_header) + payload_bytes;
+bool world::reserve_room(const outgoing_message& message) {
+    const std::size_t bytes = padded_record(message.bytes_);
+    const bool forced = here().inside_handler;
+    return message.hop_ == hop::only ? sends_->reserve(bytes, forced) : relay_->reserve(message.hop_, bytes, forced);
+}
+
+void world::write_header(outgoing_message& message, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
     // Small ones are copied into what they travel in, and those to this rank are kept as they are: the pool holds what MPI sends.
     const bool of_its_own = message.bytes_ > send_queue::small_record_bytes;
     message.buffer_ = of_its_own ? pool_->take(message.bytes_) : byte_buffer(padded_record(message.bytes_));
-    const message_header header{id, static_cast<std::uint32_t>(payload_bytes), token};
-    std::memcpy(message.buffer_.data(), &header, sizeof(header));
-    return message;
+    std::byte* at = message.buffer_.data();
+    const auto write = [&](const message_header& header) {
+        std::memcpy(at, &header, sizeof(header));
+        at += sizeof(header);
+    };
+    const auto bytes = static_cast<std::uint32_t>(payload_bytes);
+    if (message.hop_ == hop::first) {
+        write({relayed_record, bytes + static_cast<std::uint32_t>(sizeof(message_header)), token_of({rank(), message.target_})});
+    }
+    write({id, bytes, token});
 }
 
 std::optional<outgoing_message> world::try_prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
     CRATON_ASSERT(target >= 0 && target < size());
     require_running_mpi("update or message");
-    const std::size_t bytes = sizeof(message_header) + payload_bytes;
-    static_cast<void>(base::narrow<int>(padded_record(bytes),
+    outgoing_message message;
+    message.target_ = target;
+    message.next_ = target;
+    message.bytes_ = sizeof(message_header) + payload_bytes;
+    static_cast<void>(base::narrow<int>(padded_record(message.bytes_),
                                         "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
-    if (!sends_->reserve(padded_record(bytes), here().inside_handler)) return std::nullopt;
-    return write_header(target, id, payload_bytes, token);
+    if (relay_ && (id & may_be_relayed) != 0 && target != rank() &&
+        message.bytes_ + sizeof(message_header) <= send_queue::small_record_bytes) {
+        const auto way = relay_->way_to(target);
+        message.hop_ = way.next_hop;
+        message.next_ = way.over;
+        if (way.next_hop == hop::first) {
+            message.begin_ += sizeof(message_header);
+            message.bytes_ += sizeof(message_header);
+        }
+    }
+    if (!reserve_room(message)) return std::nullopt;
+    write_header(message, id, payload_bytes, token);
+    return message;
 }
 
 outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
@@ -176,7 +233,9 @@ void world::send(outgoing_message message) {
     // Counted before it starts: a quiesce() that sees it executed must see it sent.
     messages_sent_.fetch_add(1, std::memory_order_relaxed);
     bytes_sent_.fetch_add(static_cast<std::int64_t>(message.bytes_), std::memory_order_relaxed);
-    if (message.target_ == rank()) {
+    if (message.hop_ != hop::only) {
+        relay_->send(message.hop_, message.next_, message.buffer_.first(padded_record(message.bytes_)));
+    } else if (message.target_ == rank()) {
         const std::lock_guard lock(own_mutex_);
         own_.push_back({rank(), message.bytes_, std::move(message.buffer_)});
         any_own_.store(true, std::memory_order_release);
@@ -196,9 +255,13 @@ void world::send(outgoing_message message) {
     }
 }
 
-void world::flush() { sends_->flush(); }
+void world::flush() {
+    sends_->flush();
+    if (relay_) relay_->flush();
+}
 
 void world::flush(int target) {
+    if (relay_) relay_->flush(target);
     if (sends_->flush(target) || here().inside_handler || here().making_progress) return;
     // Many are under way, or have arrived and nobody has looked since.
     const std::unique_lock progress(progress_, std::try_to_lock);
@@ -212,7 +275,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
 std::uint64_t world::start_call(int target, handler_id id, std::span<const std::byte> payload) {
     CRATON_ASSERT(!here().inside_handler);
     const std::uint64_t token = next_token_.fetch_add(1, std::memory_order_relaxed);
-    auto message = prepare(target, id, payload.size(), token);
+    auto message = prepare(target, id & ~may_be_relayed, payload.size(), token); // it is waited for
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
     flush(target);
@@ -260,17 +323,17 @@ std::byte* world::named_memory(std::uint32_t name) {
 
 world::handler* world::find_handler(int source, handler_id id) {
     const std::lock_guard lock(handlers_mutex_);
-    if (id >= handlers_.size()) return nullptr;
-    if (!handlers_[id]) {
-        abort(fmt::format("bug: a message from rank {} arrived for handler {}, which no longer exists", source, id), exit_bug);
+    const std::size_t place = id & ~may_be_relayed;
+    if (place >= handlers_.size()) return nullptr;
+    if (!handlers_[place]) {
+        abort(fmt::format("bug: a message from rank {} arrived for handler {}, which no longer exists", source, place), exit_bug);
     }
-    return &handlers_[id];
+    return &handlers_[place];
 }
 
 bool world::run_handler(int source, std::span<const std::byte> record) {
     const comm::work_time work(comm::work::message);
-    message_header header;
-    std::memcpy(&header, record.data(), sizeof(header));
+    const message_header header = header_of(record);
     handler* const function = find_handler(source, header.handler);
     if (function == nullptr) return false;
     here().inside_handler = true;
@@ -288,15 +351,18 @@ bool world::run_handler(int source, std::span<const std::byte> record) {
 int world::run_records(int source, std::span<const std::byte> records) {
     int executed = 0;
     while (!records.empty()) {
-        message_header header;
-        std::memcpy(&header, records.data(), sizeof(header));
-        const std::size_t bytes = padded_record(sizeof(header) + header.payload_bytes);
-        const auto record = records.first(bytes);
-        if (run_handler(source, record)) {
+        const std::size_t bytes = record_bytes(records);
+        auto record = records.first(bytes);
+        int origin = source;
+        if (const message_header header = header_of(record); header.handler == relayed_record) {
+            origin = ends_of(header.token).origin;
+            record = record.subspan(sizeof(header));
+        }
+        if (run_handler(origin, record)) {
             ++executed;
         } else {
-            kept_message kept{source, bytes, byte_buffer(bytes)};
-            std::memcpy(kept.buffer.data(), record.data(), bytes);
+            kept_message kept{origin, record.size(), byte_buffer(record.size())};
+            std::memcpy(kept.buffer.data(), record.data(), record.size());
             deferred_.push_back(std::move(kept));
         }
         records = records.subspan(bytes);
@@ -305,7 +371,7 @@ int world::run_records(int source, std::span<const std::byte> records) {
 }
 
 int world::run_deferred() {
-    const handler_id registered = next_handler_.load(std::memory_order_acquire);
+    const handler_id registered = handlers_count_.load(std::memory_order_acquire);
     if (deferred_.empty() || deferred_seen_ == registered) return 0;
     deferred_seen_ = registered;
     return static_cast<int>(
@@ -346,7 +412,7 @@ int world::poll() { return try_poll(false).value_or(0); }
 
 std::optional<int> world::try_poll(bool thorough) {
     if (here().inside_handler) return std::nullopt; // this thread already makes progress
-    sends_->flush_idle();
+    flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return std::nullopt;
     const progress_scope scope;
@@ -363,22 +429,23 @@ std::optional<int> world::try_poll(bool thorough) {
         executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
         pool_->give_back(std::move(arrival->buffer));
     }
+    if (relay_) executed += relay_->serve(by_mpi || !relay_->reaches_all());
     // Looking for sends that have completed costs a round of MPI when there are some under way.
     if (executed > 0 || ++polls_since_completion_ >= polls_between_completions) {
         polls_since_completion_ = 0;
-        sends_->complete();
+        complete_sends();
     }
     executed += copies_->serve();
     if (executed > 0) {
-        sends_->flush_idle(); // what handlers have sent
-        wake(rank());         // another thread may sleep until they have run
+        flush_idle(); // what handlers have sent
+        wake(rank()); // another thread may sleep until they have run
     }
     return executed;
 }
 
 bool world::busy() const noexcept {
-    return sends_->bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || inbox_->expects_other_way() ||
-           any_own_.load(std::memory_order_relaxed) || copies_->busy();
+    return bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || inbox_->expects_other_way() ||
+           any_own_.load(std::memory_order_relaxed) || copies_->busy() || (relay_ && relay_->busy());
 }
 
 void world::wait_for_sum() {
@@ -419,21 +486,31 @@ void world::abort(const std::string& message, int exit_code) {
 }
 
 void world::set_max_bytes_in_flight(std::size_t bytes) {
-    sends_->set_limit(checked_bound(bytes));
+    max_bytes_in_flight_.store(checked_bound(bytes), std::memory_order_relaxed);
+    sends_->set_limit(relay_ ? part_that_goes_straight(bytes) : bytes);
+    if (relay_) relay_->set_limit(bytes);
     pool_->set_limit(bytes);
 }
 
-std::size_t world::max_bytes_in_flight() const noexcept { return sends_->limit(); }
+std::size_t world::max_bytes_in_flight() const noexcept { return max_bytes_in_flight_.load(std::memory_order_relaxed); }
 
-std::size_t world::bytes_in_flight() const noexcept { return sends_->bytes_in_flight(); }
+std::size_t world::bytes_in_flight() const noexcept { return sends_->bytes_in_flight() + (relay_ ? relay_->bytes_in_flight() : 0); }
+
+void world::flush_idle() {
+    sends_->flush_idle();
+    if (relay_) relay_->flush_idle();
+}
+
+int world::complete_sends() { return sends_->complete() + (relay_ ? relay_->complete() : 0); }
 
 world_statistics world::statistics() const {
     return {messages_sent_.load(),
             messages_executed_.load(),
             bytes_sent_.load(),
             direct_updates_.load(),
-            static_cast<std::int64_t>(sends_->peak_bytes_in_flight()),
-            sends_->transfers()};
+            static_cast<std::int64_t>(sends_->peak_bytes_in_flight() + (relay_ ? relay_->peak_bytes_in_flight() : 0)),
+            sends_->transfers() + (relay_ ? relay_->transfers() : 0),
+            relay_ ? relay_->handed_on() : 0};
 }
 
 } // namespace craton::runtime

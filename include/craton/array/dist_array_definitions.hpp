@@ -122,7 +122,8 @@ array_handle dist_array<T, N>::start_put(const rectangle<N>& what, strided_memor
 
 template <class T, std::size_t N> void dist_array<T, N>::offer_work() {
     if constexpr (addable<T>) {
-        add_ = calls_.offer([this](std::span<const std::byte> request, std::vector<std::byte>&) { add_arriving(request); });
+        add_ = calls_.offer([this](std::span<const std::byte> request, std::vector<std::byte>&) { add_arriving(request); },
+                            runtime::travel::in_two_hops);
     }
     apply_ = calls_.offer([this](std::span<const std::byte> request, std::vector<std::byte>&) { apply_arriving(request); });
     if constexpr (measurable<T>) {

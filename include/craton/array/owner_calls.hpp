@@ -45,7 +45,7 @@ class owner_calls {
     ~owner_calls();
 
     /// As the constructor.
-    [[nodiscard]] runtime::handler_id offer(work what);
+    [[nodiscard]] runtime::handler_id offer(work what, runtime::travel how = runtime::travel::straight);
 
     /// Opens an operation whose receipts are awaited. `on_answer` runs inside a handler, for one answer at a time. Any thread.
     [[nodiscard]] awaited open(std::function<void(std::span<const std::byte>)> on_answer = {});

@@ -12,6 +12,15 @@ namespace craton::runtime {
 /// Names a registered handler; the same on every rank because handlers are registered in the same order everywhere.
 using handler_id = std::uint32_t;
 
+/// How the small messages of a handler travel in a world whose ranks stand in rows (world_options::ranks_per_row).
+enum class travel : std::uint8_t {
+    straight,    ///< soonest
+    in_two_hops, ///< over another rank, with what that has for the same target: many to many ranks arrive sooner
+};
+
+/// Of a message's way over another rank.
+enum class hop : std::uint8_t { only, first, last };
+
 /// What travels in front of every message's payload; several such records travel as one transfer, each 16-byte aligned.
 struct message_header {
     handler_id handler = 0;
@@ -24,13 +33,16 @@ static_assert(sizeof(message_header) == 16);
 class outgoing_message {
   public:
     /// Not initialised.
-    [[nodiscard]] std::span<std::byte> payload() const { return buffer_.first(bytes_).subspan(sizeof(message_header)); }
+    [[nodiscard]] std::span<std::byte> payload() const { return buffer_.first(bytes_).subspan(begin_); }
 
   private:
     friend class world;
     byte_buffer buffer_;
-    std::size_t bytes_ = 0; // header and payload
+    std::size_t bytes_ = 0;                      // headers and payload
+    std::size_t begin_ = sizeof(message_header); // of the payload
     int target_ = -1;
+    int next_ = -1; // where it goes first
+    hop hop_ = hop::only;
 };
 
 /// A message as its handler sees it; valid only while the handler runs. The payload is 16-byte aligned.

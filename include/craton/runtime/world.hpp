@@ -23,6 +23,7 @@ class copy_engine;
 class doorbell;
 class inbox;
 class node_sum;
+class relay;
 class send_queue;
 class receive_queue;
 
@@ -32,6 +33,11 @@ struct world_options {
     /// Bytes of messages this rank may have under way before prepare() waits for room; 1 or more. A message counts with its whole
     /// buffer, and 256 bytes more where it travels alone.
     std::size_t max_bytes_in_flight = std::size_t{64} << 20;
+    /// k > 1: ranks stand in rows of k consecutive ones, and small messages that may go in two hops do (travel::in_two_hops). 1:
+    /// all go straight. row_is_node: rows as long as the largest node. 0 takes CRATON_RANKS_PER_ROW ("node" or k) where set, else
+    /// 1. The same on every rank.
+    int ranks_per_row = 0;
+    static constexpr int row_is_node = -1;
 };
 
 /// What this rank has done since the world was made.
@@ -41,8 +47,9 @@ struct world_statistics {
     std::int64_t bytes_sent = 0;
     std::int64_t direct_updates = 0;
     std::int64_t peak_bytes_in_flight =
-        0;                           ///< replies and other messages from inside handlers, which do not wait for room, included
-    std::int64_t transfers_sent = 0; ///< MPI messages: few within a node, and small ones travel together
+        0;                               ///< replies and other messages from inside handlers, which do not wait for room, included
+    std::int64_t transfers_sent = 0;     ///< MPI messages: few within a node, and small ones travel together
+    std::int64_t messages_handed_on = 0; ///< of other ranks, on their way in two hops
 };
 
 /// How a thread that only attends to messages spends its time when none comes. While it is awake it gives up its core after every
@@ -67,17 +74,22 @@ struct attendance {
 /// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a
 /// single message larger than that and for what handlers send. Whole buffers count, which are up to a quarter larger than what is
 /// in them, and 256 bytes for each transfer. Besides:
-/// - a ring of 1 MiB for messages from ranks of the node;
+/// - a ring of 1 MiB for messages from ranks of the node, and another where ranks stand in rows;
 /// - lists of transfers, which keep the room that they once had, and buffers kept for reuse where the bound counts such lists:
 ///   nothing to speak of unless most messages are small and travel alone;
 /// - 72 bytes for each of up to 512 targets that nothing is under way to any more;
 /// - 4 bytes per rank of the world;
 /// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1
-/// MiB or so from
-///   craton's arrays, whatever a caller of prepare() makes it otherwise);
+///   MiB or so from craton's arrays, whatever a caller of prepare() makes it otherwise); where ranks stand in rows, 1 MiB more for
+///   those on their first hop;
 /// - messages that arrive before their handler is registered here: kept, without a bound (a rank that refused them could wait for
-/// an answer behind
-///   them for ever). Register, then barrier(), then send, as everything in craton does, and there are none.
+///   an answer behind them for ever). Register, then barrier(), then send, as everything in craton does, and there are none.
+///
+/// Two hops: where ranks stand in rows (world_options::ranks_per_row), a message for a handler that allows it goes along the row of
+/// its sender to the column of its target, and then along that column. A rank has fewer others to send to, and sends each more at a
+/// time; a message takes longer, and waits for a rank that computes without polling. Half of the bound on bytes in flight is then
+/// for messages that go straight, a quarter for those on their first hop, a quarter for those on their last one. Messages above 8
+/// KiB, calls and replies go straight.
 ///
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
 class world {
@@ -85,7 +97,8 @@ class world {
     using handler = std::function<void(const incoming_message&)>;
 
     /// Collective over `communicator`, which is duplicated. Throws user_error when MPI does not grant MPI_THREAD_MULTIPLE,
-    /// CRATON_RANKS_PER_NODE is not a positive integer, or max_bytes_in_flight is 0.
+    /// CRATON_RANKS_PER_NODE is not a positive integer, CRATON_RANKS_PER_ROW neither "node" nor one, ranks_per_row differs between
+    /// ranks, or max_bytes_in_flight is 0.
     explicit world(const comm::communicator& communicator, const world_options& options = {});
     world(const world&) = delete;
     world& operator=(const world&) = delete;
@@ -101,7 +114,7 @@ class world {
 
     /// Names a handler. All ranks register the same handlers in the same order. Not blocking; messages that arrive before the
     /// registration wait for it.
-    [[nodiscard]] handler_id register_handler(handler function);
+    [[nodiscard]] handler_id register_handler(handler function, travel how = travel::straight);
     /// No message for it may be under way (quiesce first). Not inside a handler, nor is the destruction of anything that has
     /// handlers (counters, arrays): it waits until no handler runs.
     void unregister_handler(handler_id id);
@@ -130,9 +143,11 @@ class world {
     /// Answers a call from inside its handler. Never waits for room: replies are bounded by the calls that ask for them.
     void reply(const incoming_message& request, std::span<const std::byte> payload);
 
-    /// Makes progress: completes sends, runs handlers of messages that have arrived. Returns how many ran. Never blocks; when
-    /// another thread is at it, returns 0 at once.
+    /// Makes progress: completes sends, runs handlers of messages that have arrived, hands on those of other ranks. Returns how
+    /// many. Never blocks; when another thread is at it, returns 0 at once.
     int poll();
+    /// Ranks of a row; 1 where all messages go straight.
+    [[nodiscard]] int ranks_per_row() const noexcept { return ranks_per_row_; }
     /// True while something of this rank is on its way out or in: a reason to keep polling.
     [[nodiscard]] bool busy() const noexcept;
     /// Sleeps until something may have arrived, at most for so long (90 microseconds where ranks of other machines cannot wake this
@@ -193,7 +208,8 @@ class world {
         byte_buffer buffer;
     };
 
-    [[nodiscard]] outgoing_message write_header(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token);
+    [[nodiscard]] bool reserve_room(const outgoing_message& message);
+    void write_header(outgoing_message& message, handler_id id, std::size_t payload_bytes, std::uint64_t token);
     [[nodiscard]] bool goes_into_ring(const outgoing_message& message);
     std::optional<int> try_poll(bool thorough); ///< nothing where this thread could not make progress
     int run_records(int source, std::span<const std::byte> records);
@@ -201,6 +217,8 @@ class world {
     int run_deferred();
     int run_own();
     int run_inbox();
+    void flush_idle();
+    int complete_sends();
     [[nodiscard]] handler* find_handler(int source, handler_id id);
     /// A caller's condition, without memory of its own: waits are short.
     struct condition {
@@ -231,6 +249,8 @@ class world {
     std::unique_ptr<send_queue> sends_;
     std::unique_ptr<receive_queue> receives_;
     std::unique_ptr<node_sum> sums_;
+    int ranks_per_row_ = 1;
+    std::unique_ptr<relay> relay_; // null where there is one row
 
     std::unique_ptr<copy_engine> copies_;
 
@@ -243,14 +263,15 @@ class world {
 
     std::mutex handlers_mutex_;
     std::deque<handler> handlers_; // by id; empty where none is any more
-    std::atomic<handler_id> next_handler_{0};
+    std::atomic<handler_id> handlers_count_{0};
     std::vector<kept_message> deferred_; // arrived before their handler was registered; guarded by progress_
-    handler_id deferred_seen_ = 0;       // next_handler_ when they were last tried
+    handler_id deferred_seen_ = 0;       // handlers_count_ when they were last tried
 
     std::mutex replies_mutex_;
     std::unordered_map<std::uint64_t, std::vector<std::byte>> replies_;
     std::atomic<std::uint64_t> next_token_{1};
 
+    std::atomic<std::size_t> max_bytes_in_flight_;
     std::atomic<int> alone_since_poll_{0};
     std::atomic<std::int64_t> messages_sent_{0};
     std::atomic<std::int64_t> messages_executed_{0};

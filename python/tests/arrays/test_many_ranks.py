@@ -20,6 +20,33 @@ def test_every_feature(ranks, ranks_per_node, tmp_path, capfd):
     assert "leaked" not in err
 
 
+def test_every_feature_where_small_updates_go_in_two_hops(tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("CRATON_RANKS_PER_ROW", "2")
+    assert run_under_mpi([str(PROGRAM), str(tmp_path)], 4, ranks_per_node=1, program=[sys.executable]) == 0
+    assert "every feature agrees on 4 ranks of 4 nodes" in capfd.readouterr().out
+
+
+IN_TWO_HOPS = textwrap.dedent("""
+    import craton
+    import numpy as np
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    for ranks_per_row, handed_on in ((1, False), (2, True), ("node", True)):
+        world = craton.World(comm, ranks_per_node=2, ranks_per_row=ranks_per_row)
+        vector = craton.ConvergentVector(world, 40, block=1)
+        vector.update(np.ones(40), np.arange(40))
+        vector.commit()
+        assert np.array_equal(vector.gather(), np.full(40, float(comm.size)))
+        assert (comm.allreduce(world.stats()["messages_handed_on"]) > 0) == handed_on
+""")
+
+
+def test_ranks_in_rows_hand_small_updates_on(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(IN_TWO_HOPS)
+    assert run_under_mpi([str(script)], 4, program=[sys.executable]) == 0
+
+
 FAILING_MERGE = textwrap.dedent("""
     import craton
     from mpi4py import MPI

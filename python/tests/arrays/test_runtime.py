@@ -26,6 +26,13 @@ def test_the_bound_on_bytes_in_flight(world):
     assert {"messages_sent", "transfers_sent", "peak_bytes_in_flight"} <= set(world.stats())
 
 
+@pytest.mark.parametrize("rows", [-1, "rows", ""])
+def test_rows_that_there_are_not(rows):
+    words = repr(rows) if isinstance(rows, str) else rows
+    with pytest.raises(craton.UserError, match=f"World: ranks_per_row is {words}; allowed: 'node', 0 or more"):
+        craton.World(MPI.COMM_SELF, ranks_per_row=rows)
+
+
 def test_progress_thread(world):
     thread = craton.ProgressThread(world)
     assert not thread.running

@@ -4,15 +4,15 @@
 #include <craton/comm/pending_sum.hpp>
 #include <craton/comm/request_set.hpp>
 
-#include <span>
+#include <vector>
 
 namespace craton::comm {
 
-/// What a rank waits for: each may be null.
+/// What a rank waits for.
 struct awaited_things {
-    request_set* sends = nullptr;
-    mailbox* messages = nullptr;
-    pending_sum* sum = nullptr;
+    std::vector<request_set*> sends;
+    std::vector<mailbox*> messages;
+    pending_sum* sum = nullptr; ///< may be null
 };
 
 /// Blocks, in one call of MPI, until one of them has completed, a message has arrived or an alarm of this rank has rung; returns at

@@ -6,8 +6,8 @@
 
 namespace craton::comm {
 
-enum class work { message, bin, pack, merge, sweep, few };
-inline constexpr int kinds_of_work = 6;
+enum class work { message, transfer, hand_on, bin, pack, merge, sweep, few };
+inline constexpr int kinds_of_work = 8;
 
 /// done() makes the clock of the calling rank advance by the time that this takes. Less than 0.1 ms is saved up, or what
 /// save_up() said.
