@@ -5,8 +5,10 @@
 #include <craton/array/symmetric_matrix.hpp>
 #include <craton/linalg/cholesky.hpp>
 #include <craton/linalg/eigenproblem.hpp>
+#include <craton/linalg/ordered_symmetric.hpp>
 #include <craton/linalg/products.hpp>
 #include <craton/linalg/triangle.hpp>
+#include <craton/runtime/world.hpp>
 
 #include <string>
 
@@ -94,13 +96,46 @@ linalg::side side_of(bool right) { return right ? linalg::side::right : linalg::
 class whole_vector {
   public:
     using argument = annotated<"ArrayLike">;
-    explicit whole_vector(const nb::object& given)
-        : values_(nb::module_::import_("numpy").attr("asarray")(given, "float64"), "matvec: x") {}
+    explicit whole_vector(const nb::object& given, const char* name = "matvec: x")
+        : values_(nb::module_::import_("numpy").attr("asarray")(given, "float64"), name) {}
     [[nodiscard]] std::span<const double> span() const { return values_.span(); }
 
   private:
     vector_input<double> values_;
 };
+
+template <class T> void bind_ordered(nb::module_& m) {
+    using ordered = linalg::ordered_symmetric<T>;
+    nb::class_<ordered>(m, (std::string("OrderedSymmetric") + dtype_suffix<T>()).c_str(),
+                        R"(A copy of a symmetric matrix whose arithmetic has one order: the same bits on any number of ranks.
+
+All members are collective and blocking.)")
+        .def(
+            "__init__",
+            [](ordered* self, const symmetric_matrix<T>& matrix, const runtime::world&, int threads) {
+                new (self) ordered(matrix, threads);
+            },
+            nb::arg("matrix"), nb::arg("world"), nb::arg("threads"), nb::keep_alive<1, 3>(),
+            nb::call_guard<nb::gil_scoped_release>(), "A copy of a committed matrix of that world. UserError below 1 thread.")
+        .def(
+            "matvec",
+            [](const ordered& a, const whole_vector::argument& x) {
+                const whole_vector values(x);
+                return to_numpy(without_gil([&] { return a.times(values.span()); }));
+            },
+            nb::arg("x"), "A x, the same whole vector on every rank. UserError for another length, and after factorise.")
+        .def("factorise", &ordered::factorise, nb::call_guard<nb::gil_scoped_release>(),
+             R"(U^T U = A, in the place of the copy.
+
+UserError on every rank where an element is not finite or the matrix not positive definite; once.)")
+        .def(
+            "solve",
+            [](const ordered& a, const whole_vector::argument& rhs) {
+                const whole_vector values(rhs, "solve: rhs");
+                return to_numpy(without_gil([&] { return a.solve(values.span()); }));
+            },
+            nb::arg("rhs"), "A^-1 rhs, the same whole vector on every rank. UserError for another length, and before factorise.");
+}
 
 template <class T> void bind_products(nb::module_& m) {
     using full = convergent_matrix<T>;
@@ -193,6 +228,7 @@ one of the diagonal is zero.)");
 
 template <class T> void bind_all(nb::module_& m) {
     bind_cholesky<T>(m);
+    bind_ordered<T>(m);
     bind_products<T>(m);
     bind_spectra<T>(m);
 }

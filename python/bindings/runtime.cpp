@@ -102,8 +102,8 @@ Not collective; does not return. code: the job's exit code.)")
             R"(What this rank has done since the world was made.
 
 messages_sent, messages_executed, bytes_sent, direct_updates (made in place in a neighbour's memory),
-peak_bytes_in_flight, transfers_sent (MPI messages: small ones travel together) and messages_handed_on (of other
-ranks, on their way in two hops). Not collective.)");
+peak_bytes_in_flight (at most, with rows), transfers_sent (MPI messages: small ones travel together) and
+messages_handed_on (of other ranks, on their way in two hops). Not collective.)");
 }
 
 void bind_world(nb::module_& m) {
@@ -134,8 +134,8 @@ ranks_per_node: k > 0 makes virtual nodes of k consecutive ranks; 0 takes the ma
 CRATON_RANKS_PER_NODE where that is set. max_bytes_in_flight: see the property.
 
 ranks_per_row: k > 1 makes rows of k consecutive ranks, "node" rows as long as the largest node. Small updates then
-travel in two hops, along a row and along a column: better for many ranks that each send a little to all others.
-1 lets them go straight; 0 takes CRATON_RANKS_PER_ROW where that is set, else 1.
+travel in two hops, along a row and along a column: sooner where many ranks have a little for many others. All ranks
+have to poll then until the next commit. 1 lets them go straight; 0 takes CRATON_RANKS_PER_ROW where that is set, else 1.
 
 UserError for anything else, and where MPI does not grant MPI_THREAD_MULTIPLE.)")
         .def(
@@ -151,6 +151,8 @@ UserError for anything else, and where MPI does not grant MPI_THREAD_MULTIPLE.)"
             "node_count", [](const world& w) { return w.node().count; }, "How many nodes the ranks are on, virtual ones too.")
         .def_prop_ro(
             "node_size", [](const world& w) { return w.node().communicator.size(); }, "Ranks on this rank's node, itself included.")
+        .def_prop_ro("ranks_per_row", &world::ranks_per_row,
+                     "Consecutive ranks of a row, for small updates in two hops; 1: they go straight.")
         .def(
             "shares_memory_with",
             [](const world& w, int rank) { return rank >= 0 && rank < w.size() && w.shares_memory_with(rank); }, nb::arg("rank"),

@@ -28,6 +28,7 @@ from craton.errors import UserError
 
 __all__ = [
     "Cholesky",
+    "OrderedSymmetric",
     "cholesky",
     "eigh",
     "eigvalsh",
@@ -94,6 +95,38 @@ class Cholesky:
     def invert(self) -> None:
         """Overwrites the upper triangle of the matrix by that of its inverse."""
         self._core.invert()
+
+
+class OrderedSymmetric:
+    """A copy of a symmetric matrix whose arithmetic has one order: the same bits on any number of ranks, nodes and threads.
+
+    As long as processors and BLAS are the same. matrix: a committed SymmetricMatrix of float32 or float64; the copy lies in tiles
+    of a fixed size, spread over the ranks, and is their factor's place. threads: of each rank. Every rank gets n^2 / 2 elements in
+    all while it is factored, where Cholesky needs n^2 / sqrt(ranks). Collective, blocking constructor and methods.
+    """
+
+    __slots__ = ("__weakref__", "_core")
+
+    def __init__(self, matrix: SymmetricMatrix, threads: int = 1) -> None:
+        require_real("OrderedSymmetric", matrix)
+        single = np.dtype(matrix.dtype) == np.float32
+        kind = _craton.OrderedSymmetric_f32 if single else _craton.OrderedSymmetric_f64
+        self._core: Any = kind(matrix._core, matrix.world, threads)
+
+    def matvec(self, x: ArrayLike) -> NDArray[np.float64]:
+        """A x, whole on every rank, as x. UserError for another length, and after factorise."""
+        found: NDArray[np.float64] = self._core.matvec(x)
+        return found
+
+    def factorise(self) -> OrderedSymmetric:
+        """U^T U = A in the place of the copy; n^3 / 3 flops. UserError: not finite, not positive definite. Once."""
+        self._core.factorise()
+        return self
+
+    def solve(self, rhs: ArrayLike) -> NDArray[np.float64]:
+        """The solution of A x = rhs, whole on every rank. UserError for another length, and before factorise."""
+        found: NDArray[np.float64] = self._core.solve(rhs)
+        return found
 
 
 @overload

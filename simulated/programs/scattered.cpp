@@ -5,6 +5,7 @@
 #include "ends.hpp"
 #include "options.hpp"
 
+#include <craton/base/error.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/comm/mailbox.hpp>
 #include <craton/comm/work_time.hpp>
@@ -42,6 +43,7 @@ void run(int argc, char** argv) {
                          {.ranks_per_node = 1,
                           .max_bytes_in_flight = static_cast<std::size_t>(given.real("bytes_in_flight")),
                           .ranks_per_row = static_cast<int>(given.integer("row"))});
+    if (world.size() < 2) throw user_error("scattered: 1 rank; allowed: 2 or more");
     std::int64_t got = 0;
     const auto id = world.register_handler(
         [&](const runtime::incoming_message& message) {
@@ -70,7 +72,7 @@ void run(int argc, char** argv) {
     const double seconds = all.maximum(MPI_Wtime() - begin);
     const auto now = world.statistics();
     const auto transfers = all.sum(now.transfers_sent - before.transfers_sent);
-    const auto handed_on = all.sum(now.messages_handed_on);
+    const auto handed_on = all.sum(now.messages_handed_on - before.messages_handed_on);
     const auto peak = all.maximum(now.peak_bytes_in_flight);
     const bool right = all.sum(got) == all.sum(gave);
     if (world.rank() == 0) {

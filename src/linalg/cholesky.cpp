@@ -1,5 +1,6 @@
 #include <craton/linalg/cholesky.hpp>
 
+#include "not_positive_definite.hpp"
 #include "panel_cholesky.hpp"
 #include "part.hpp"
 #include "replicated_column.hpp"
@@ -42,13 +43,7 @@ template <class T> void cholesky<T>::factorise() {
     const symmetric_storage s{order_, first_, first_row_};
     comm::agree(storage_->ranks().communicator(), describe_not_finite(s, *storage_, "Cholesky"));
     const std::int64_t minor = factor_by_panels(*storage_, s);
-    if (minor > 0) {
-        throw user_error(
-            fmt::format("Cholesky: the {0} x {0} matrix is not positive definite: its leading minor of order {1} is not "
-                        "positive; allowed: a positive definite matrix (a larger diagonal makes it one)",
-                        order_, minor));
-    }
-    if (minor < 0) throw user_error(fmt::format("Cholesky: LAPACK refused argument {}", -minor));
+    require_factored(minor, order_, "Cholesky");
 }
 
 template <class T> void cholesky<T>::require_factor(const char* call) const {

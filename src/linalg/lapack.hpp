@@ -6,6 +6,10 @@ void sgemm_(const char* transa, const char* transb, const int* m, const int* n, 
             const int* lda, const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
             const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
+void sgemv_(const char* trans, const int* m, const int* n, const float* alpha, const float* a, const int* lda, const float* x,
+            const int* incx, const float* beta, float* y, const int* incy);
+void dgemv_(const char* trans, const int* m, const int* n, const double* alpha, const double* a, const int* lda, const double* x,
+            const int* incx, const double* beta, double* y, const int* incy);
 void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a, const int* lda,
             const float* beta, float* c, const int* ldc);
 void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a, const int* lda,
@@ -37,12 +41,14 @@ template <class T> struct lapack;
 
 template <> struct blas<float> {
     static constexpr auto gemm = &sgemm_;
+    static constexpr auto gemv = &sgemv_;
     static constexpr auto syrk = &ssyrk_;
     static constexpr auto trsm = &strsm_;
 };
 
 template <> struct blas<double> {
     static constexpr auto gemm = &dgemm_;
+    static constexpr auto gemv = &dgemv_;
     static constexpr auto syrk = &dsyrk_;
     static constexpr auto trsm = &dtrsm_;
 };

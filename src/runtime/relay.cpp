@@ -13,6 +13,7 @@ namespace {
 
 // A rank that hands on must still return to its own work.
 constexpr int most_at_once = 1024;
+constexpr std::size_t most_bytes_at_once = std::size_t{1} << 20;
 
 // Of the bound on bytes in flight: what goes straight has the rest.
 constexpr std::size_t part_of_a_hop(std::size_t most_bytes) { return most_bytes / 4; }
@@ -49,19 +50,27 @@ void relay::flush() {
     last_.flush();
 }
 
-void relay::flush(int target) {
+bool relay::flush(int target) {
     const auto [which, over] = way_to(target);
-    if (which != hop::only) queue(which).flush(over);
+    return which == hop::only || queue(which).flush(over);
 }
 
-bool relay::take_next(bool by_mpi) {
-    if (const auto arrival = from_row_.front()) {
-        rest_ = arrival->bytes;
-    } else if (by_mpi || from_row_.expects_other_way()) {
+bool relay::reserve(hop which, std::size_t bytes, bool forced) {
+    if (which == hop::last && !forced && waits_for_room_.load(std::memory_order_relaxed)) return false;
+    return queue(which).reserve(bytes, forced);
+}
+
+// MPI first, where it is asked: the ring may never be empty. Asked in vain, it is not asked again.
+bool relay::take_next(bool& by_mpi) {
+    if (by_mpi || from_row_.expects_other_way()) {
         by_mpi_ = receives_.take();
-        if (!by_mpi_) return false;
+        by_mpi = by_mpi_.has_value();
+    }
+    if (by_mpi_) {
         if (from_row_.reaches(by_mpi_->source)) from_row_.count_other_way();
         rest_ = std::as_const(by_mpi_->buffer).first(by_mpi_->bytes);
+    } else if (const auto arrival = from_row_.front()) {
+        rest_ = arrival->bytes;
     } else {
         return false;
     }
@@ -76,19 +85,23 @@ void relay::finish() {
     } else {
         from_row_.pop();
     }
-    holds_.store(false, std::memory_order_relaxed);
+    holds_.store(false, std::memory_order_release);
 }
 
 int relay::serve(bool by_mpi) {
     int handed_on = 0;
-    while (handed_on < most_at_once) {
+    std::size_t handed_bytes = 0;
+    while (handed_on < most_at_once && handed_bytes < most_bytes_at_once) {
         if (rest_.empty() && !take_next(by_mpi)) break;
         const comm::work_time work(comm::work::hand_on);
         const std::size_t bytes = record_bytes(rest_);
-        if (!last_.reserve(bytes, false)) break; // the rest stays: what is under way makes room for it
+        const bool room = last_.reserve(bytes, false);
+        waits_for_room_.store(!room, std::memory_order_relaxed);
+        if (!room) break; // the rest stays: what is under way makes room for it
         last_.append(ends_of(header_of(rest_).token).target, rest_.first(bytes));
         work.done(1);
         ++handed_on;
+        handed_bytes += bytes;
         rest_ = rest_.subspan(bytes);
         if (rest_.empty()) finish();
     }
@@ -97,8 +110,9 @@ int relay::serve(bool by_mpi) {
 }
 
 bool relay::busy() const noexcept {
-    return bytes_in_flight() > 0 || receives_.busy() || holds_.load(std::memory_order_relaxed) || !from_row_.empty() ||
-           from_row_.expects_other_way();
+    // What has arrived before what is under way: another thread may be handing on.
+    return receives_.busy() || holds_.load(std::memory_order_acquire) || !from_row_.empty() || from_row_.expects_other_way() ||
+           bytes_in_flight() > 0;
 }
 
 void relay::set_limit(std::size_t most_bytes) noexcept {

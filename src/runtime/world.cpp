@@ -13,6 +13,7 @@
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
+#include <craton/comm/agreement.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/comm/of_this_thread.hpp>
 #include <craton/comm/work_time.hpp>
@@ -32,7 +33,7 @@ namespace craton::runtime {
 namespace {
 
 constexpr int message_tag = 1;
-constexpr int first_hop_tag = 2;
+constexpr int first_hop_tag = 5; // others are those of the simulator
 constexpr handler_id reply_handler = 0;
 // A rank that is busy receiving must still return to its own work.
 constexpr int transfers_per_poll = 64;
@@ -87,12 +88,26 @@ constexpr std::size_t part_that_goes_straight(std::size_t most_bytes) { return m
 
 int ranks_per_node_setting(int option) { return option > 0 ? option : setting("CRATON_RANKS_PER_NODE").value_or(0); }
 
-int ranks_per_row_setting(int option, const node& node) {
-    if (option < world_options::row_is_node) {
-        throw user_error(fmt::format("ranks_per_row is {}; allowed: 0 or more, or world_options::row_is_node", option));
+/// Collective: throws user_error on every rank where one has a setting that is not allowed, or another one.
+int ranks_per_row_setting(int option, const comm::communicator& ranks, const node& node) {
+    std::string failure;
+    try {
+        if (option < world_options::row_is_node) {
+            throw user_error(fmt::format("ranks_per_row is {}; allowed: 0 or more, or world_options::row_is_node", option));
+        }
+        if (option == 0) option = setting("CRATON_RANKS_PER_ROW", "node").value_or(1);
+    } catch (const user_error& error) {
+        failure = error.what();
     }
-    if (option == 0) option = setting("CRATON_RANKS_PER_ROW", "node").value_or(1);
-    return option < 1 ? node.most_ranks : option;
+    comm::agree(ranks, failure);
+    const int row = option < 1 ? node.most_ranks : option;
+    const std::int64_t least = ranks.minimum(std::int64_t{row});
+    const std::int64_t most = ranks.maximum(std::int64_t{row});
+    if (least != most) {
+        throw user_error(
+            fmt::format("ranks_per_row is {} on one rank and {} on another; allowed: the same on every rank", least, most));
+    }
+    return row < ranks.size() ? row : 1;
 }
 
 const comm::communicator& require_thread_multiple(const comm::communicator& communicator) {
@@ -118,14 +133,9 @@ world::world(const comm::communicator& communicator, const world_options& option
       inbox_(std::make_unique<inbox>(comm_, node_)),
       sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, *inbox_, options.max_bytes_in_flight)),
       receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)),
-      sums_(std::make_unique<node_sum>(comm_, node_, *bell_)), ranks_per_row_(ranks_per_row_setting(options.ranks_per_row, node_)),
+      sums_(std::make_unique<node_sum>(comm_, node_, *bell_)),
+      ranks_per_row_(ranks_per_row_setting(options.ranks_per_row, comm_, node_)),
       max_bytes_in_flight_(options.max_bytes_in_flight) {
-    const std::int64_t least = comm_.minimum(std::int64_t{ranks_per_row_}), most = comm_.maximum(std::int64_t{ranks_per_row_});
-    if (least != most) {
-        throw user_error(
-            fmt::format("ranks_per_row is {} on one rank and {} on another; allowed: the same on every rank", least, most));
-    }
-    if (ranks_per_row_ >= size()) ranks_per_row_ = 1;
     if (ranks_per_row_ > 1) {
         relay_ = std::make_unique<relay>(comm_, node_, ranks_per_row_, first_hop_tag, message_tag, *pool_, *bell_, *inbox_,
                                          options.max_bytes_in_flight);
@@ -196,7 +206,7 @@ std::optional<outgoing_message> world::try_prepare(int target, handler_id id, st
     message.bytes_ = sizeof(message_header) + payload_bytes;
     static_cast<void>(base::narrow<int>(padded_record(message.bytes_),
                                         "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
-    if (relay_ && (id & may_be_relayed) != 0 && target != rank() &&
+    if (relay_ && (id & may_be_relayed) != 0 && token == 0 && target != rank() && // what is waited for goes straight
         message.bytes_ + sizeof(message_header) <= send_queue::small_record_bytes) {
         const auto way = relay_->way_to(target);
         message.hop_ = way.next_hop;
@@ -261,7 +271,13 @@ void world::flush() {
 }
 
 void world::flush(int target) {
-    if (relay_) relay_->flush(target);
+    flush_straight(target);
+    if (!relay_ || relay_->flush(target) || here().inside_handler || here().making_progress) return;
+    const std::unique_lock progress(progress_, std::try_to_lock);
+    if (progress.owns_lock() && relay_->complete() > 0) relay_->flush(target);
+}
+
+void world::flush_straight(int target) {
     if (sends_->flush(target) || here().inside_handler || here().making_progress) return;
     // Many are under way, or have arrived and nobody has looked since.
     const std::unique_lock progress(progress_, std::try_to_lock);
@@ -275,10 +291,10 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
 std::uint64_t world::start_call(int target, handler_id id, std::span<const std::byte> payload) {
     CRATON_ASSERT(!here().inside_handler);
     const std::uint64_t token = next_token_.fetch_add(1, std::memory_order_relaxed);
-    auto message = prepare(target, id & ~may_be_relayed, payload.size(), token); // it is waited for
+    auto message = prepare(target, id, payload.size(), token);
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
-    flush(target);
+    flush_straight(target);
     return token;
 }
 
@@ -341,7 +357,9 @@ bool world::run_handler(int source, std::span<const std::byte> record) {
     try {
         (*function)({source, header.token, record.subspan(sizeof(header), header.payload_bytes)});
     } catch (const std::exception& error) {
-        abort(fmt::format("handler {} failed on a message from rank {}: {}", header.handler, source, error.what()), exit_bug);
+        abort(
+            fmt::format("handler {} failed on a message from rank {}: {}", header.handler & ~may_be_relayed, source, error.what()),
+            exit_bug);
     }
     here().inside_handler = false;
     messages_executed_.fetch_add(1, std::memory_order_release);
@@ -444,7 +462,7 @@ std::optional<int> world::try_poll(bool thorough) {
 }
 
 bool world::busy() const noexcept {
-    return bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || inbox_->expects_other_way() ||
+    return sends_->bytes_in_flight() > 0 || receives_->busy() || !inbox_->empty() || inbox_->expects_other_way() ||
            any_own_.load(std::memory_order_relaxed) || copies_->busy() || (relay_ && relay_->busy());
 }
 

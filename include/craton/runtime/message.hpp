@@ -15,7 +15,7 @@ using handler_id = std::uint32_t;
 /// How the small messages of a handler travel in a world whose ranks stand in rows (world_options::ranks_per_row).
 enum class travel : std::uint8_t {
     straight,    ///< soonest
-    in_two_hops, ///< over another rank, with what that has for the same target: many to many ranks arrive sooner
+    in_two_hops, ///< over another rank, with what that has for the same target: sooner where many have a little for many others
 };
 
 /// Of a message's way over another rank.

@@ -34,8 +34,8 @@ struct world_options {
     /// buffer, and 256 bytes more where it travels alone.
     std::size_t max_bytes_in_flight = std::size_t{64} << 20;
     /// k > 1: ranks stand in rows of k consecutive ones, and small messages that may go in two hops do (travel::in_two_hops). 1:
-    /// all go straight. row_is_node: rows as long as the largest node. 0 takes CRATON_RANKS_PER_ROW ("node" or k) where set, else
-    /// 1. The same on every rank.
+    /// all go straight. row_is_node: rows as long as the largest node, which are its ranks where nodes are filled one after the
+    /// other. 0 takes CRATON_RANKS_PER_ROW ("node" or k) where set, else 1. The same on every rank.
     int ranks_per_row = 0;
     static constexpr int row_is_node = -1;
 };
@@ -44,10 +44,10 @@ struct world_options {
 struct world_statistics {
     std::int64_t messages_sent = 0;
     std::int64_t messages_executed = 0;
-    std::int64_t bytes_sent = 0;
+    std::int64_t bytes_sent = 0; ///< of own messages, with their headers
     std::int64_t direct_updates = 0;
     std::int64_t peak_bytes_in_flight =
-        0;                               ///< replies and other messages from inside handlers, which do not wait for room, included
+        0; ///< replies and other messages from inside handlers, which do not wait for room, included; with rows at most
     std::int64_t transfers_sent = 0;     ///< MPI messages: few within a node, and small ones travel together
     std::int64_t messages_handed_on = 0; ///< of other ranks, on their way in two hops
 };
@@ -77,19 +77,20 @@ struct attendance {
 /// - a ring of 1 MiB for messages from ranks of the node, and another where ranks stand in rows;
 /// - lists of transfers, which keep the room that they once had, and buffers kept for reuse where the bound counts such lists:
 ///   nothing to speak of unless most messages are small and travel alone;
-/// - 72 bytes for each of up to 512 targets that nothing is under way to any more;
+/// - 72 bytes for each of up to 512 targets that nothing is under way to any more, three times that where ranks stand in rows;
 /// - 4 bytes per rank of the world;
 /// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1
-///   MiB or so from craton's arrays, whatever a caller of prepare() makes it otherwise); where ranks stand in rows, 1 MiB more for
-///   those on their first hop;
+///   MiB or so from craton's arrays, whatever a caller of prepare() makes it otherwise); with rows about 1 MiB more of those on
+///   their first hop;
 /// - messages that arrive before their handler is registered here: kept, without a bound (a rank that refused them could wait for
 ///   an answer behind them for ever). Register, then barrier(), then send, as everything in craton does, and there are none.
 ///
 /// Two hops: where ranks stand in rows (world_options::ranks_per_row), a message for a handler that allows it goes along the row of
 /// its sender to the column of its target, and then along that column. A rank has fewer others to send to, and sends each more at a
-/// time; a message takes longer, and waits for a rank that computes without polling. Half of the bound on bytes in flight is then
-/// for messages that go straight, a quarter for those on their first hop, a quarter for those on their last one. Messages above 8
-/// KiB, calls and replies go straight.
+/// time; a message takes longer, and waits for a rank in between that computes without polling. Half of the bound on bytes in
+/// flight is then for messages that go straight, a quarter for those on their first hop, a quarter for those on their last one, and
+/// in each of these a single message may be larger. Messages above 8 KiB and those with a token, which are waited for, go straight,
+/// and so do those within a row or column.
 ///
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
 class world {
@@ -130,7 +131,7 @@ class world {
     /// than half a millisecond where the ring of a neighbour is full; complete at the target after a quiesce().
     void send(outgoing_message message);
     /// Starts every message that waits for others, or every one for a target. Not blocking. To a target that has not received 100
-    /// such transfers yet nothing more is started: what waits leaves at a poll() after it has.
+    /// such transfers yet nothing more is started: what waits leaves at a poll() after it has. Of two hops the first is started.
     void flush();
     void flush(int target);
 
@@ -144,19 +145,19 @@ class world {
     void reply(const incoming_message& request, std::span<const std::byte> payload);
 
     /// Makes progress: completes sends, runs handlers of messages that have arrived, hands on those of other ranks. Returns how
-    /// many. Never blocks; when another thread is at it, returns 0 at once.
+    /// many of both. Never blocks; when another thread is at it, returns 0 at once.
     int poll();
     /// Ranks of a row; 1 where all messages go straight.
     [[nodiscard]] int ranks_per_row() const noexcept { return ranks_per_row_; }
     /// True while something of this rank is on its way out or in: a reason to keep polling.
     [[nodiscard]] bool busy() const noexcept;
     /// Sleeps until something may have arrived, at most for so long (90 microseconds where ranks of other machines cannot wake this
-    /// one), after a last poll(). Returns true when that poll ran a handler or found another thread at it, `go_on` (asked once,
+    /// one), after a last poll(). Returns true when that poll found messages or another thread at it, `go_on` (asked once,
     /// before the sleep) was false, or the sleep ended early. For threads that only poll.
     bool wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on = {});
     /// Attends to messages while `go_on` holds and other threads of this rank compute. `go_on` is asked between looks and before
-    /// each sleep, and should be brief. Who makes it false calls wake_sleepers(). Returns the seconds that handlers took, but for
-    /// those that it finds just before a sleep. Not inside a handler.
+    /// each sleep, and should be brief. Who makes it false calls wake_sleepers(). Returns the seconds that handlers and
+    /// handing on took, but for those that it finds just before a sleep. Not inside a handler.
     double attend_while(const std::function<bool()>& go_on, const attendance& how = {});
     /// Ends the sleeps of other threads of this rank in attend_while() and wait_for_arrivals(); make their `go_on` false before, or
     /// they sleep again.
@@ -217,6 +218,7 @@ class world {
     int run_deferred();
     int run_own();
     int run_inbox();
+    void flush_straight(int target);
     void flush_idle();
     int complete_sends();
     [[nodiscard]] handler* find_handler(int source, handler_id id);

@@ -45,6 +45,30 @@ def symmetric_of(world, values, packed):
     return matrix
 
 
+def test_an_ordered_copy_multiplies_and_solves(dtype):
+    world = craton.World(MPI.COMM_SELF)
+    a = definite(dtype, 300)  # two tiles
+    x = np.random.default_rng(3).standard_normal(300)
+    ordered = linalg.OrderedSymmetric(symmetric_of(world, a, packed=True), threads=2)
+    del world  # the copy keeps it, though not the matrix
+    product = a.astype(float) @ x
+    np.testing.assert_allclose(ordered.matvec(x), product, rtol=0, atol=1e-3 if dtype == "float32" else 1e-11)
+    assert ordered.factorise() is ordered
+    np.testing.assert_allclose(ordered.solve(product), x, **close(dtype))
+    with pytest.raises(craton.UserError, match=r"matvec: the matrix is factored; allowed: before factorise\(\)"):
+        ordered.matvec(x)
+    with pytest.raises(craton.UserError, match="the vector has 3 elements; allowed: 300"):
+        ordered.solve([1, 2, 3])
+
+
+def test_an_ordered_copy_is_of_a_real_symmetric_matrix(world):
+    whole = craton.SymmetricMatrix(world, 5, dtype="int64", block=8)
+    with pytest.raises(craton.UserError, match="OrderedSymmetric"):
+        linalg.OrderedSymmetric(whole)
+    with pytest.raises(craton.UserError, match="threads"):
+        linalg.OrderedSymmetric(symmetric_of(world, definite("float64"), packed=True), threads=0)
+
+
 @pytest.mark.parametrize("packed", [False, True], ids=["full", "packed"])
 def test_cholesky(world, dtype, packed):
     a = definite(dtype)

@@ -23,7 +23,7 @@ def test_every_feature(ranks, ranks_per_node, tmp_path, capfd):
 def test_every_feature_where_small_updates_go_in_two_hops(tmp_path, capfd, monkeypatch):
     monkeypatch.setenv("CRATON_RANKS_PER_ROW", "2")
     assert run_under_mpi([str(PROGRAM), str(tmp_path)], 4, ranks_per_node=1, program=[sys.executable]) == 0
-    assert "every feature agrees on 4 ranks of 4 nodes" in capfd.readouterr().out
+    assert "every feature agrees on 4 ranks of 4 nodes, in rows of 2" in capfd.readouterr().out
 
 
 IN_TWO_HOPS = textwrap.dedent("""
@@ -33,6 +33,7 @@ IN_TWO_HOPS = textwrap.dedent("""
     comm = MPI.COMM_WORLD
     for ranks_per_row, handed_on in ((1, False), (2, True), ("node", True)):
         world = craton.World(comm, ranks_per_node=2, ranks_per_row=ranks_per_row)
+        assert world.ranks_per_row == (1 if ranks_per_row == 1 else 2)
         vector = craton.ConvergentVector(world, 40, block=1)
         vector.update(np.ones(40), np.arange(40))
         vector.commit()

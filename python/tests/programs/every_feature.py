@@ -116,6 +116,9 @@ def gram_and_linear_algebra(world):
     rhs = rng.standard_normal(N)
     np.testing.assert_allclose(linalg.matvec(normal, rhs, symmetric=True), reference @ rhs, rtol=0, atol=1e-9)
     solution = np.linalg.solve(reference, rhs)
+    ordered = linalg.OrderedSymmetric(half)
+    np.testing.assert_allclose(ordered.matvec(rhs), reference @ rhs, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ordered.factorise().solve(rhs), solution, rtol=0, atol=1e-8)
     for matrix in (normal, half):
         factor = craton.Cholesky(matrix)
         np.testing.assert_allclose(factor.solve(rhs), solution, rtol=0, atol=1e-8)
@@ -265,7 +268,8 @@ def main():
     sums_and_agreement(world)
     errors_on_every_rank(world)
     if COMM.rank == 0:
-        print(f"every feature agrees on {COMM.size} ranks of {world.node_count} nodes")
+        rows = f", in rows of {world.ranks_per_row}" if world.ranks_per_row > 1 else ""
+        print(f"every feature agrees on {COMM.size} ranks of {world.node_count} nodes{rows}")
 
 
 main()

@@ -224,6 +224,21 @@ def test_anisotropy_has_knots_of_its_own(small_config, tmp_path, monkeypatch):
     assert 0.1 < machine.product_gflops < 1000 and machine.panel_ns_per_term > 0
 
 
+def test_a_solution_in_one_order_takes_copies_and_sends_to_all(counted):
+    work, geometry = counted
+    ordered = dataclasses.replace(work, reproducible=True, element_bytes=8)
+    plain = dataclasses.replace(ordered, reproducible=False)
+    for ranks in (2, 8):
+        ours, usual = (planning.predict(each, geometry, ROUND, ranks, ranks) for each in (ordered, plain))
+        copy = max(work.solve_bytes, 8 * work.refined) * work.unknowns * (work.unknowns + 256) / 2
+        more = phases(ours)["factorise"].node_bytes - phases(usual)["factorise"].node_bytes
+        assert more == pytest.approx(copy - ranks * usual.panel_bytes, rel=1e-6)
+    away, near = (
+        planning.predict(each, geometry, ROUND, 8, 1).sent_per_factor for each in (ordered, plain)
+    )
+    assert away / near == pytest.approx(8 / 2 / 8**0.5)
+
+
 def test_more_ranks_share_the_work_and_more_nodes_send(counted):
     work, geometry = counted
     work = dataclasses.replace(work, paths=100000, subset=1)

@@ -406,8 +406,8 @@ class InversionConfig:
     reproducible: bool = setting(
         False,
         boolean,
-        "the same bits on any ranks, threads and deliveries: exact sums in float64, and equation 2 solved by one rank, which has "
-        "room for the whole Hessian",
+        "the same bits on any ranks, threads and deliveries: exact sums in float64, and equation 2 solved in copies that have one "
+        "order of sums",
     )
     block: int = setting(64, integer(1, 4096), "rows and columns of a block of the distributed Hessian")
     damping: float = setting(0.0, number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")

@@ -20,8 +20,8 @@ from craton.tomography.inversion.persistence import FoundStep
 from craton.tomography.inversion.stopping import no_step_helps
 from craton.tomography.inversion.stored_hessian import StoredHessian
 from craton.tomography.model.knots import largest_at_knots
+from craton.tomography.prior.in_one_order import EquationsInOneOrder
 from craton.tomography.prior.normal_equations import NormalEquations
-from craton.tomography.prior.on_one_rank import EquationsOnOneRank
 from craton.tomography.prior.prior import AnyPrior, Step, misfit
 
 if TYPE_CHECKING:
@@ -71,9 +71,16 @@ class StepSearch:
         run.enter("step", len(state.models))
         before_s = run.phases.seconds["factorise"]
         stored = StoredHessian(run.place.hessian, run.comm).times if settings.in_place else None
-        kind = EquationsOnOneRank if settings.reproducible else NormalEquations
+        kind = EquationsInOneOrder if settings.reproducible else NormalEquations
         equations = kind(
-            hessian, run.comm, settings.solve_precision, settings.damping, run.say, stored, damped=self.basis.size
+            hessian,
+            run.comm,
+            settings.solve_precision,
+            settings.damping,
+            run.say,
+            stored,
+            damped=self.basis.size,
+            threads=run.threads,
         )
         with run.phases("factorise"):
             step = self.prior.step(equations, at.gradient, state.latest)

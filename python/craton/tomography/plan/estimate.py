@@ -71,6 +71,8 @@ REFINEMENTS = 5
 """Steps of refinement of a float32 factor, each of which goes through the Hessian once and through the factor twice."""
 PANEL_ROWS = 384
 """Of a panel that ranks eliminate together (panel_cholesky.cpp)."""
+TILE_SIDE = 256
+"""Of a tile of a solution in one order (linalg/ordered_symmetric.hpp)."""
 
 
 CHUNK_BYTES = 64 * MIB
@@ -268,7 +270,7 @@ class Estimate:
     @property
     def factorise_costs(self) -> dict[str, float]:
         """Seconds by what they are spent on."""
-        machine, n, ranks = self.machine, self.work.unknowns, 1 if self.work.reproducible else self.ranks
+        machine, n, ranks = self.machine, self.work.unknowns, self.ranks
         part = n / math.sqrt(ranks)
         rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
         flops_s = n**3 / 3.0 / rate / ranks * self.crowding * (self.slowest if ranks > 1 else 1.0)
@@ -279,17 +281,21 @@ class Estimate:
         passes_s = passes * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
         read_s = work.in_place * refinements * self.hessian_bytes / (1e9 * machine.disk_gb_s)
         meetings = MEETINGS * n / PANEL_ROWS * math.log2(self.nodes)
+        if work.reproducible:  # before and after each row of tiles, and twice in each solution
+            meetings = (2 + 2 * (1 + refinements)) * n / TILE_SIDE * math.log2(self.nodes)
         return {
             "cores": flops_s,
             "memory": elements_s + passes_s,
             "disk": read_s,
             "network": self.travel_s(self.sent_per_factor),
-            "latency": 1e-6 * machine.network_latency_us * meetings * (not work.reproducible),
+            "latency": 1e-6 * machine.network_latency_us * meetings,
         }
 
     @property
     def sent_per_factor(self) -> float:
-        """Panels along rows and columns of the grid of ranks, as far as they leave the node."""
+        """Panels along rows and columns of the grid of ranks, as far as they leave the node; in one order to all ranks."""
+        if self.work.reproducible:
+            return self.away * self.work.solve_bytes * self.work.unknowns**2 / 2.0 * self.ranks
         return self.away * self.work.solve_bytes * self.work.unknowns**2 * math.sqrt(self.ranks)
 
     # --------------------------------------------------------------------------------------------------------- bytes
@@ -355,9 +361,15 @@ class Estimate:
         return 24.0 * self.work.samples
 
     @property
+    def ordered_bytes(self) -> float:
+        """Of all ranks, where sums have one order: more than a copy of the system. First its factor, then the Hessian to refine."""
+        element = max(self.work.solve_bytes, 8 * self.work.refined)
+        return float(element) * self.work.unknowns * (self.work.unknowns + TILE_SIDE) / 2.0
+
+    @property
     def panel_bytes(self) -> float:
         """What a rank holds of a panel while several factorise: its share before and after, and what its own part needs of it."""
-        if self.ranks == 1:
+        if self.ranks == 1 or self.work.reproducible:
             return 0.0
         share = PANEL_ROWS + self.work.unknowns / self.ranks
         return self.work.solve_bytes * PANEL_ROWS * (2.0 * share + sum(self.local_shape))
@@ -376,8 +388,6 @@ class Estimate:
             return 4.0 * min(CHUNK_BYTES, own) if any(work.prior_dealt) else 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes
-        if name == "factorise" and work.reproducible:  # rank 0's: the Hessian in float64, and its factor
-            return (8.0 + work.solve_bytes) * math.prod(packed_shape(work.unknowns, work.block))
         if name == "factorise":
             return 0.0 if self.ranks_per_node > 1 or work.in_place else work.solve_bytes * self.local_elements
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
@@ -422,6 +432,8 @@ class Estimate:
             held = self.hessian_bytes / self.nodes
             if name == "factorise" and together and not self.work.in_place:
                 held += self.work.solve_bytes / self.work.element_bytes * self.hessian_bytes / self.nodes
+            if name == "factorise" and self.work.reproducible:
+                held += self.ordered_bytes / self.nodes
             if together:
                 shared += held
             elif name not in ("set-up", "data", "paths") or self.nodes > 1:

@@ -41,8 +41,8 @@ def make_prior(
 ) -> AnyPrior:
     """Collective: the prior that the configuration names.
 
-    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0. alone: C_m^-1 is wanted
-    by one rank without the others (on_one_rank.py).
+    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0. alone: C_m^-1 must
+    not depend on the number of ranks (in_one_order.py), so each node makes it for itself.
     """
     if config.kind == "matern":
         return MaternPrior(basis, config, world, comm, console, threads, mean)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from mpi4py import MPI
@@ -26,6 +27,13 @@ from craton import SymmetricMatrix, linalg
 from craton.errors import UserError
 
 f64 = NDArray[np.float64]
+
+class Solves(Protocol):
+    """A factor of a matrix. Collective, blocking."""
+
+    def solve(self, rhs: f64) -> f64:
+        """The solution, whole on every rank."""
+
 
 Times = Callable[[f64], f64]
 AddTo = Callable[[SymmetricMatrix], None]
@@ -54,6 +62,8 @@ class NormalEquations:
     """How the last system was solved."""
     damped: int | None = None
     """How many unknowns, the first ones, are damped; None: all."""
+    threads: int = 1
+    """Of each rank, where BLAS does not bring its own."""
 
     @property
     def amount(self) -> float:
@@ -78,7 +88,7 @@ class Factored:
         dtype = hessian.dtype.name if in_place else "float64" if equations.way == "float64" else "float32"
         self._refines = equations.way == "refined" and dtype == "float32"
         self._largest = 0.0
-        self._factor: linalg.Cholesky | None = None
+        self._factor: Solves | None = None
         why = ""
         try:
             self._factorise(dtype)
@@ -103,10 +113,18 @@ class Factored:
     def apply(self, vector: f64) -> f64:
         """(H + d 1 + M) v, in float64."""
         vector = np.ascontiguousarray(vector)
-        stored = self.equations.stored_times
-        product = linalg.matvec(self.equations.hessian, vector) if stored is None else stored(vector)
+        product = self._hessian_times(vector)
         damped = vector if self.equations.damped is None else vector * (np.arange(len(vector)) < self.equations.damped)
         return np.asarray(product) + self._damping * damped + self._times(vector)
+
+    def _hessian_times(self, vector: f64) -> f64:
+        """H v, in float64."""
+        stored = self.equations.stored_times
+        return np.asarray(linalg.matvec(self.equations.hessian, vector)) if stored is None else stored(vector)
+
+    def _factor_of(self, system: SymmetricMatrix) -> Solves:
+        """A factor, for which the system may be overwritten."""
+        return linalg.Cholesky(system)
 
     def _by_factor(self, vector: f64) -> f64:
         """What the factor alone makes of a right-hand side. A factor in float32 gets one that float32 has room for."""
@@ -125,7 +143,7 @@ class Factored:
         self._add_to(system)
         add_to_diagonal(system, self._damping, self.equations.damped)
         self._largest = float(np.max(np.abs(system.diagonal())))
-        self._factor = linalg.Cholesky(system)
+        self._factor = self._factor_of(system)
         self.equations.told = dtype
 
     def _change_to_float64(self, why: str) -> None:

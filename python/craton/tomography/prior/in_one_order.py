@@ -1,0 +1,46 @@
+"""Equation 2 solved with sums of one order: the same bits, however many ranks have assembled the Hessian and share the work.
+
+A factorisation by panels sums in blocks that follow from the number of ranks. Here the Hessian's copies lie in tiles of a fixed size
+(linalg.OrderedSymmetric). Over all ranks they take half of order^2 elements of float64, and as much again, or half of that in
+float32, for the factor; while it is made, twice as much for the latter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import SymmetricMatrix, linalg
+from craton.tomography.prior.normal_equations import AddTo, Factored, NormalEquations, Solves, Times
+
+f64 = NDArray[np.float64]
+
+
+class EquationsInOneOrder(NormalEquations):
+    """As NormalEquations."""
+
+    def factored(self, add_to: AddTo, times: Times) -> FactoredInOneOrder:
+        """As NormalEquations says."""
+        return FactoredInOneOrder(self, add_to, times)
+
+
+class FactoredInOneOrder(Factored):
+    """As Factored."""
+
+    def __init__(self, equations: NormalEquations, add_to: AddTo, times: Times) -> None:
+        self._hessian: linalg.OrderedSymmetric | None = None
+        super().__init__(equations, add_to, lambda vector: self._agreed(times(vector)))
+
+    def solve(self, right_hand_side: f64) -> f64:
+        """As Factored says."""
+        found = super().solve(self._agreed(right_hand_side))
+        self.equations.told += ", in one order"
+        return found
+
+    def _hessian_times(self, vector: f64) -> f64:
+        if self._hessian is None:
+            self._hessian = linalg.OrderedSymmetric(self.equations.hessian, self.equations.threads)
+        return self._hessian.matvec(vector)
+
+    def _factor_of(self, system: SymmetricMatrix) -> Solves:
+        return linalg.OrderedSymmetric(system, self.equations.threads).factorise()
