@@ -2,6 +2,7 @@
 
 #include "lapack.hpp"
 #include "not_positive_definite.hpp"
+#include "symmetric_parts.hpp"
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
@@ -75,6 +76,13 @@ template <class T> void solve_corner(const char* form, const T* corner, int orde
     blas<T>::trsm("L", "U", form, "N", &order, &columns, &one, corner, &ld, x, &ld);
 }
 
+// The lower triangle of a tile becomes the upper one's mirror image.
+template <class T> void mirror(T* values) {
+    for (std::int64_t j = 0; j < side; ++j) {
+        for (std::int64_t i = 0; i < j; ++i) values[i * side + j] = values[j * side + i];
+    }
+}
+
 template <class T> void subtract(const T* from, std::int64_t count, T* values) {
     for (std::int64_t e = 0; e < count; ++e) values[e] -= from[e];
 }
@@ -105,24 +113,50 @@ template <class T> runtime::global_ptr<T> ordered_symmetric<T>::strip(std::int64
 }
 
 template <class T> void ordered_symmetric<T>::copy(const array::symmetric_matrix<T>& from) {
-    {
+    if (together_) {
+        put_own(from);
+        ranks_->barrier();
+        for (const auto column : own_) mirror(own_tile(column, column));
+    } else {
         const auto serving = served(*ranks_, together_);
-        std::vector<std::int64_t> rows, cols;
-        for (const auto column : own_) {
-            cols.resize(static_cast<std::size_t>(tiles_.extent(column)));
-            std::iota(cols.begin(), cols.end(), column * side);
-            for (std::int64_t row = 0; row <= column; ++row) {
-                rows.resize(static_cast<std::size_t>(tiles_.extent(row)));
-                std::iota(rows.begin(), rows.end(), row * side);
-                const auto values = from.read_slice(rows, cols); // row major
-                T* const to = own_tile(row, column);
-                for (std::size_t j = 0; j < cols.size(); ++j) {
-                    T* const to_column = to + j * static_cast<std::size_t>(side);
-                    for (std::size_t i = 0; i < rows.size(); ++i) to_column[i] = values[i * cols.size() + j];
-                }
+        get_columns(from);
+        ranks_->barrier(); // others still read what this rank serves
+    }
+}
+
+// This rank's elements, in runs that lie side by side in a tile.
+template <class T> void ordered_symmetric<T>::put_own(const array::symmetric_matrix<T>& from) {
+    storage_of(from.packing()).for_each_run(from.packed(), [&](const auto& run) {
+        const std::int64_t other = run.other;
+        for (std::size_t k = 0; k < run.rows.size();) {
+            const std::int64_t begin = run.rows[k] - run.shift;
+            const std::size_t most = std::min(run.rows.size() - k, static_cast<std::size_t>(side - begin % side));
+            std::size_t count = 1;
+            while (count < most && run.rows[k + count] - run.shift == begin + static_cast<std::int64_t>(count)) ++count;
+            const auto [row, col] = run.mirrored ? std::pair(other, begin) : std::pair(begin, other);
+            T* const to = tile(row / side, col / side).local() + col % side * side + row % side;
+            const std::int64_t stride = run.mirrored ? side : 1;
+            for (std::size_t c = 0; c < count; ++c) to[static_cast<std::int64_t>(c) * stride] = run.values[k + c];
+            k += count;
+        }
+    });
+}
+
+template <class T> void ordered_symmetric<T>::get_columns(const array::symmetric_matrix<T>& from) {
+    std::vector<std::int64_t> rows, cols;
+    for (const auto column : own_) {
+        cols.resize(static_cast<std::size_t>(tiles_.extent(column)));
+        std::iota(cols.begin(), cols.end(), column * side);
+        for (std::int64_t row = 0; row <= column; ++row) {
+            rows.resize(static_cast<std::size_t>(tiles_.extent(row)));
+            std::iota(rows.begin(), rows.end(), row * side);
+            const auto values = from.read_slice(rows, cols); // row major
+            T* const to = own_tile(row, column);
+            for (std::size_t j = 0; j < cols.size(); ++j) {
+                T* const to_column = to + j * static_cast<std::size_t>(side);
+                for (std::size_t i = 0; i < rows.size(); ++i) to_column[i] = values[i * cols.size() + j];
             }
         }
-        ranks_->barrier(); // others still read what this rank serves
     }
 }
 

@@ -78,6 +78,8 @@ template <class T> class ordered_symmetric {
     [[nodiscard]] runtime::global_ptr<T> strip(std::int64_t row, std::int64_t column) const;
     [[nodiscard]] runtime::global_ptr<T> result(std::int64_t column) const { return strip(column + 1, column); }
     void copy(const array::symmetric_matrix<T>& from);
+    void put_own(const array::symmetric_matrix<T>& from);
+    void get_columns(const array::symmetric_matrix<T>& from);
     void require_finite() const;
     void subtract_row(std::int64_t k);
     void require(content wanted, std::size_t length, const char* call) const;

@@ -233,9 +233,7 @@ def test_a_solution_in_one_order_takes_copies_and_sends_to_all(counted):
         copy = max(work.solve_bytes, 8 * work.refined) * work.unknowns * (work.unknowns + 256) / 2
         more = phases(ours)["factorise"].node_bytes - phases(usual)["factorise"].node_bytes
         assert more == pytest.approx(copy - ranks * usual.panel_bytes, rel=1e-6)
-    away, near = (
-        planning.predict(each, geometry, ROUND, 8, 1).sent_per_factor for each in (ordered, plain)
-    )
+    away, near = (planning.predict(each, geometry, ROUND, 8, 1).sent_per_factor for each in (ordered, plain))
     assert away / near == pytest.approx(8 / 2 / 8**0.5)
 
 

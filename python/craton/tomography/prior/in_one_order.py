@@ -1,7 +1,7 @@
 """Equation 2 solved with sums of one order: the same bits, however many ranks have assembled the Hessian and share the work.
 
-A factorisation by panels sums in blocks that follow from the number of ranks. Here the Hessian's copies lie in tiles of a fixed size
-(linalg.OrderedSymmetric). Over all ranks they take half of order^2 elements of float64, and as much again, or half of that in
+A factorisation by panels sums in blocks that follow from the number of ranks. Here the Hessian's copies lie in tiles of a fixed
+size (linalg.OrderedSymmetric). Over all ranks they take half of order^2 elements of float64, and as much again, or half of that in
 float32, for the factor; while it is made, twice as much for the latter.
 """
 
@@ -29,7 +29,7 @@ class FactoredInOneOrder(Factored):
 
     def __init__(self, equations: NormalEquations, add_to: AddTo, times: Times) -> None:
         self._hessian: linalg.OrderedSymmetric | None = None
-        super().__init__(equations, add_to, lambda vector: self._agreed(times(vector)))
+        super().__init__(equations, add_to, times)
 
     def solve(self, right_hand_side: f64) -> f64:
         """As Factored says."""
@@ -41,6 +41,9 @@ class FactoredInOneOrder(Factored):
         if self._hessian is None:
             self._hessian = linalg.OrderedSymmetric(self.equations.hessian, self.equations.threads)
         return self._hessian.matvec(vector)
+
+    def _prior_times(self, vector: f64) -> f64:
+        return self._agreed(super()._prior_times(vector))
 
     def _factor_of(self, system: SymmetricMatrix) -> Solves:
         return linalg.OrderedSymmetric(system, self.equations.threads).factorise()

@@ -28,6 +28,7 @@ from craton.errors import UserError
 
 f64 = NDArray[np.float64]
 
+
 class Solves(Protocol):
     """A factor of a matrix. Collective, blocking."""
 
@@ -115,12 +116,16 @@ class Factored:
         vector = np.ascontiguousarray(vector)
         product = self._hessian_times(vector)
         damped = vector if self.equations.damped is None else vector * (np.arange(len(vector)) < self.equations.damped)
-        return np.asarray(product) + self._damping * damped + self._times(vector)
+        return np.asarray(product) + self._damping * damped + self._prior_times(vector)
 
     def _hessian_times(self, vector: f64) -> f64:
         """H v, in float64."""
         stored = self.equations.stored_times
         return np.asarray(linalg.matvec(self.equations.hessian, vector)) if stored is None else stored(vector)
+
+    def _prior_times(self, vector: f64) -> f64:
+        """M v."""
+        return self._times(vector)
 
     def _factor_of(self, system: SymmetricMatrix) -> Solves:
         """A factor, for which the system may be overwritten."""
