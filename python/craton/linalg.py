@@ -101,8 +101,8 @@ class OrderedSymmetric:
     """A copy of a symmetric matrix whose arithmetic has one order: the same bits on any number of ranks, nodes and threads.
 
     As long as processors and BLAS are the same. matrix: a committed SymmetricMatrix of float32 or float64; the copy lies in tiles
-    of a fixed size, spread over the ranks, and is their factor's place. threads: of each rank. Every rank gets n^2 / 2 elements in
-    all while it is factored, where Cholesky needs n^2 / sqrt(ranks). Collective, blocking constructor and methods.
+    of a fixed size, spread over the ranks, and becomes the factor. threads: of each rank. Collective, blocking constructor and
+    methods.
     """
 
     __slots__ = ("__weakref__", "_core")

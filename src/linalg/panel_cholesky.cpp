@@ -85,7 +85,7 @@ template <class T> class panel_factorisation {
                               (s.order + rows_.block - 1) / rows_.block * rows_.block)),
           memory_(ranks_, 2 * header_bytes + static_cast<std::size_t>(2 * turn_elements()) * sizeof(T)) {
         for (int r = 0; r < ranks_.size(); ++r) together_ &= ranks_.shares_memory_with(r);
-        if (!together_) serving_.emplace(ranks_); // BLAS does not poll, and others get columns from here
+        if (!together_) serving_.emplace(ranks_).start(); // BLAS does not poll, and others get columns from here
     }
 
     std::int64_t factorise() {

@@ -74,7 +74,8 @@ inline symmetric_storage storage_of_upper_triangle(std::int64_t order) { return 
 /// Where the first element of this rank's triangle that is infinite or not a number stands, in words; empty when all are finite.
 /// Local.
 template <class T>
-[[nodiscard]] std::string describe_not_finite(const symmetric_storage& s, array::convergent_matrix<T>& storage, const char* call) {
+[[nodiscard]] std::string describe_not_finite(const symmetric_storage& s, const array::convergent_matrix<T>& storage,
+                                              const char* call) {
     std::string found;
     const bool lower = s.first == s.order;
     s.for_each_run(storage, [&](const auto& run) {

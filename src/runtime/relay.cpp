@@ -60,22 +60,29 @@ bool relay::reserve(hop which, std::size_t bytes, bool forced) {
     return queue(which).reserve(bytes, forced);
 }
 
-// MPI first, where it is asked: the ring may never be empty. Asked in vain, it is not asked again.
-bool relay::take_next(bool& by_mpi) {
-    if (by_mpi || from_row_.expects_other_way()) {
-        by_mpi_ = receives_.take();
-        by_mpi = by_mpi_.has_value();
-    }
-    if (by_mpi_) {
-        if (from_row_.reaches(by_mpi_->source)) from_row_.count_other_way();
-        rest_ = std::as_const(by_mpi_->buffer).first(by_mpi_->bytes);
-    } else if (const auto arrival = from_row_.front()) {
-        rest_ = arrival->bytes;
-    } else {
-        return false;
-    }
-    holds_.store(true, std::memory_order_relaxed);
+bool relay::take_from_ring() {
+    const auto arrival = from_row_.front();
+    if (arrival) rest_ = arrival->bytes;
+    return arrival.has_value();
+}
+
+bool relay::take_from_mpi() {
+    by_mpi_ = receives_.take();
+    if (!by_mpi_) return false;
+    if (from_row_.reaches(by_mpi_->source)) from_row_.count_other_way();
+    rest_ = std::as_const(by_mpi_->buffer).first(by_mpi_->bytes);
     return true;
+}
+
+// In turn: neither may ever be empty.
+bool relay::take_next(bool by_mpi) {
+    by_mpi = by_mpi || from_row_.expects_other_way();
+    holds_.store(true, std::memory_order_relaxed); // before what is taken is missed where it was
+    ring_next_ = !ring_next_;
+    const bool taken =
+        ring_next_ ? take_from_ring() || (by_mpi && take_from_mpi()) : (by_mpi && take_from_mpi()) || take_from_ring();
+    if (!taken) holds_.store(false, std::memory_order_release);
+    return taken;
 }
 
 void relay::finish() {

@@ -71,7 +71,9 @@ class relay {
 
   private:
     [[nodiscard]] send_queue& queue(hop which) noexcept { return which == hop::first ? first_ : last_; }
-    [[nodiscard]] bool take_next(bool& by_mpi);
+    [[nodiscard]] bool take_next(bool by_mpi);
+    [[nodiscard]] bool take_from_ring();
+    [[nodiscard]] bool take_from_mpi();
     void finish();
 
     int rank_;
@@ -88,6 +90,7 @@ class relay {
     std::span<const std::byte> rest_;
     std::optional<receive_queue::arrival> by_mpi_; // else it lies in from_row_
     std::atomic<bool> holds_{false};
+    bool ring_next_ = false; // the ring and MPI take turns
     std::atomic<bool> waits_for_room_{false}; // what comes from the row goes before what this rank sends
     std::atomic<std::int64_t> handed_on_{0};
 };

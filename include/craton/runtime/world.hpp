@@ -89,8 +89,8 @@ struct attendance {
 /// its sender to the column of its target, and then along that column. A rank has fewer others to send to, and sends each more at a
 /// time; a message takes longer, and waits for a rank in between that computes without polling. Half of the bound on bytes in
 /// flight is then for messages that go straight, a quarter for those on their first hop, a quarter for those on their last one, and
-/// in each of these a single message may be larger. Messages above 8 KiB and those with a token, which are waited for, go straight,
-/// and so do those within a row or column.
+/// in each of these a single message may be larger. Messages above 8 KiB, those with a token, which are waited for, and those
+/// within a row go straight; those within a column make the last hop alone.
 ///
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
 class world {

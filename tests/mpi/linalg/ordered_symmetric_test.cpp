@@ -8,11 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 namespace ordered_symmetric_tests {
@@ -21,23 +22,35 @@ namespace {
 using namespace craton;
 using array::symmetric_matrix;
 using linalg::ordered_symmetric;
-using linalg::tile_columns;
+using linalg::tile_grid;
 
 class ordered_symmetric_test : public tests::every_delivery {};
 CRATON_FOR_EVERY_DELIVERY(ordered_symmetric_test);
 
-TEST(tile_columns, are_dealt_whole_and_evenly) {
-    for (const int ranks : {1, 2, 3, 4, 7}) {
-        const tile_columns tiles{tile_columns::side * 40 - 3, ranks};
-        EXPECT_EQ(tiles.count(), 40);
-        EXPECT_EQ(tiles.extent(39), tile_columns::side - 3);
-        std::map<int, std::int64_t> tiles_of;
-        for (std::int64_t column = 0; column < tiles.count(); ++column) {
-            EXPECT_EQ(tiles.tiles_before(column), tiles_of[tiles.owner(column)]) << column << " of " << ranks << " ranks";
-            tiles_of[tiles.owner(column)] += column + 1;
+TEST(tile_grid, deals_each_tile_once) {
+    for (const auto grid : {array::process_grid{1, 1}, {1, 3}, {2, 2}, {2, 3}, {4, 1}, {3, 7}}) {
+        for (const std::int64_t count : {1, 2, 5, 40}) {
+            const tile_grid tiles(tile_grid::side * count - 3, grid);
+            EXPECT_EQ(tiles.count(), count);
+            EXPECT_EQ(tiles.extent(count - 1), tile_grid::side - 3);
+            std::int64_t all = 0, most = 0;
+            for (int rank = 0; rank < grid.rows * grid.cols; ++rank) {
+                const auto own = tiles.tiles_of(rank);
+                std::set<std::int64_t> slots;
+                for (const auto at : own) {
+                    EXPECT_EQ(tiles.owner(at.row, at.column), rank);
+                    EXPECT_LE(at.row, at.column);
+                    EXPECT_TRUE(slots.insert(tiles.slot(at.row, at.column)).second);
+                }
+                if (!slots.empty()) {
+                    EXPECT_LT(*slots.rbegin(), tiles.slots());
+                }
+                all += std::ssize(own);
+                most = std::max(most, std::int64_t{std::ssize(own)});
+            }
+            EXPECT_EQ(all, count * (count + 1) / 2);
+            EXPECT_LE(tiles.slots(), most + count) << count << " on " << grid.rows << " x " << grid.cols; // a tile for each column
         }
-        EXPECT_EQ(static_cast<int>(tiles_of.size()), ranks);
-        for (const auto& [rank, count] : tiles_of) EXPECT_NEAR(static_cast<double>(count) * ranks, 820.0, 40.0 * ranks) << rank;
     }
 }
 
@@ -102,12 +115,19 @@ template <class T> void expect_the_bits_of_one_rank(runtime::world& world, std::
 }
 
 TEST_P(ordered_symmetric_test, has_the_bits_of_one_rank) {
-    expect_the_bits_of_one_rank<double>(world(), 1500, 2); // six columns of tiles, the last one not whole
+    expect_the_bits_of_one_rank<double>(world(), 1500, 2); // six rows of tiles, the last one not whole
     expect_the_bits_of_one_rank<float>(world(), 1200, 1);
 }
 
 TEST_P(ordered_symmetric_test, may_have_fewer_tiles_than_ranks) {
     for (const std::int64_t n : {8, 256, 257, 300}) expect_the_bits_of_one_rank<double>(world(), n, 1);
+}
+
+TEST_P(ordered_symmetric_test, threads_that_there_cannot_be_are_refused_everywhere) {
+    symmetric_matrix<double> matrix(world(), 40, 4);
+    fill(matrix);
+    const int threads = world().rank() == world().size() - 1 ? 0 : 1;
+    tests::expect_user_error([&] { ordered_symmetric<double>(matrix, threads); }, {"threads", "0", "allowed"});
 }
 
 TEST_P(ordered_symmetric_test, errors_are_raised_everywhere) {
@@ -119,7 +139,7 @@ TEST_P(ordered_symmetric_test, errors_are_raised_everywhere) {
     tests::expect_user_error([&] { static_cast<void>(spoilt.solve(x)); }, {"Cholesky solve", "not factored", "after factorise"});
     tests::expect_user_error([&] { static_cast<void>(spoilt.times(example(3))); }, {"matvec", "3 elements", "allowed: 600"});
     tests::expect_user_error([&] { spoilt.factorise(); }, {"600 x 600 matrix is not positive definite", "order 551"});
-    tests::expect_user_error([&] { static_cast<void>(spoilt.times(x)); }, {"lost", "allowed: before factorise"});
+    tests::expect_user_error([&] { static_cast<void>(spoilt.times(x)); }, {"lost", "allowed: a new copy"});
     if (world().rank() == 0) {
         const double nan = std::numeric_limits<double>::quiet_NaN();
         const std::int64_t row = 3, col = 400;

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from craton._craton import DensityFitting, GaussianBasis, IntegralLibrary, World
+from craton.arrays.dist_array import DistArray
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell
 from craton.scf.engines.distributed import DistributedEngine
-
-if TYPE_CHECKING:
-    from craton.arrays.dist_array import DistArray
 
 Matrix = NDArray[np.float64]
 
@@ -63,6 +60,21 @@ def agree(world: World | None, failure: str) -> None:
         raise UserError(failure)
 
 
+def own_rows(root: Matrix, columns: int, world: World) -> Matrix:
+    """Collective: each rank's part of the rows of rank 0's root. Rows of different roots would not fit together."""
+    count = int(world.sum([float(len(root))])[0])
+    cuts = count * np.arange(world.size + 1) // world.size
+    owners = np.flatnonzero(np.diff(cuts))
+    dealt = DistArray(
+        world, (count, columns), boundaries=[np.append(cuts[owners], count), [0, columns]], owners=owners[:, None]
+    )
+    if world.rank == 0:
+        dealt[...] = root
+    dealt.sync()
+    mine = dealt.local_tiles
+    return mine[0].array.copy() if mine else np.empty((0, columns))
+
+
 class FittedFock:
     """What a rank of several brings to J and K, or the whole of them; FockBuilder has the same members.
 
@@ -73,20 +85,18 @@ class FittedFock:
         self, basis: GaussianBasis, auxiliary: GaussianBasis, threads: int, world: World | None = None
     ) -> None:
         """UserError for shells that the kernels have not, and where there is no memory. Collective over a world."""
-        failure, rank, ranks = "", 0, 1
-        if world is not None:
-            rank, ranks = world.rank, world.size
+        failure = ""
         try:
             self._core = DensityFitting(basis, auxiliary, threads)
-            root = metric_root(self._core.metric()) if rank == 0 else np.empty((0, 0))
+            first = world is None or world.rank == 0
+            root = metric_root(self._core.metric()) if first else np.empty((0, 0))
         except (UserError, MemoryError, np.linalg.LinAlgError) as error:
             failure = str(error) or type(error).__name__
         agree(world, failure)
-        if world is not None:  # one root for all: rows of different ones do not fit together
-            rows = int(world.sum([float(len(root))])[0])
-            root = world.sum(root if rank == 0 else np.zeros((rows, auxiliary.size)))
+        rows = root if world is None else own_rows(root, auxiliary.size, world)
+        del root
         try:
-            self._core.fit(root[len(root) * rank // ranks : len(root) * (rank + 1) // ranks])
+            self._core.fit(rows)
         except (UserError, MemoryError) as error:
             failure = str(error) or type(error).__name__
         agree(world, failure)

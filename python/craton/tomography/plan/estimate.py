@@ -277,12 +277,13 @@ class Estimate:
         elements_s = 1e-9 * machine.prior_ns_per_element * self.local_elements * self.crowding
         work, refinements = self.work, REFINEMENTS if self.work.refined else 0
         passes = (1 - work.in_place) * (work.element_bytes + work.solve_bytes)  # of the copy
-        passes += refinements * ((1 - work.in_place) * work.element_bytes + 2 * work.solve_bytes)
+        beside = math.sqrt(ranks) if work.reproducible else 1.0  # solutions go by rows and columns of the grid of ranks
+        passes += refinements * ((1 - work.in_place) * work.element_bytes + 2 * work.solve_bytes * beside)
         passes_s = passes * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
         read_s = work.in_place * refinements * self.hessian_bytes / (1e9 * machine.disk_gb_s)
         meetings = MEETINGS * n / PANEL_ROWS * math.log2(self.nodes)
-        if work.reproducible:  # before and after each row of tiles, and twice in each solution
-            meetings = (2 + 2 * (1 + refinements)) * n / TILE_SIDE * math.log2(self.nodes)
+        if work.reproducible:  # before and after each row of tiles, and four times in each solution
+            meetings = (2 + 4 * (1 + refinements)) * n / TILE_SIDE * math.log2(self.nodes)
         return {
             "cores": flops_s,
             "memory": elements_s + passes_s,
@@ -293,9 +294,7 @@ class Estimate:
 
     @property
     def sent_per_factor(self) -> float:
-        """Panels along rows and columns of the grid of ranks, as far as they leave the node; in one order to all ranks."""
-        if self.work.reproducible:
-            return self.away * self.work.solve_bytes * self.work.unknowns**2 / 2.0 * self.ranks
+        """Panels along rows and columns of the grid of ranks, as far as they leave the node."""
         return self.away * self.work.solve_bytes * self.work.unknowns**2 * math.sqrt(self.ranks)
 
     # --------------------------------------------------------------------------------------------------------- bytes

@@ -2,7 +2,7 @@
 
 A factorisation by panels sums in blocks that follow from the number of ranks. Here the Hessian's copies lie in tiles of a fixed
 size (linalg.OrderedSymmetric). Over all ranks they take half of order^2 elements of float64, and as much again, or half of that in
-float32, for the factor; while it is made, twice as much for the latter.
+float32, for the factor.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class EquationsInOneOrder(NormalEquations):
 
     def factored(self, add_to: AddTo, times: Times) -> FactoredInOneOrder:
         """As NormalEquations says."""
+        assert self.stored_times is None  # the factor is made of a copy
         return FactoredInOneOrder(self, add_to, times)
 
 
@@ -46,4 +47,10 @@ class FactoredInOneOrder(Factored):
         return self._agreed(super()._prior_times(vector))
 
     def _factor_of(self, system: SymmetricMatrix) -> Solves:
-        return linalg.OrderedSymmetric(system, self.equations.threads).factorise()
+        copy = linalg.OrderedSymmetric(system, self.equations.threads)
+        del system  # nobody else has it
+        return copy.factorise()
+
+    def _change_to_float64(self, why: str) -> None:
+        self._hessian = None  # what is left is not refined
+        super()._change_to_float64(why)

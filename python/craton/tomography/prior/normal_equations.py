@@ -143,13 +143,17 @@ class Factored:
         return float(self.equations.comm.bcast(inner(residual, residual) ** 0.5 / size if size else np.inf))
 
     def _factorise(self, dtype: str) -> None:
+        self._factor = self._factor_of(self._system(dtype))
+        self.equations.told = dtype
+
+    def _system(self, dtype: str) -> SymmetricMatrix:
+        """The left-hand side."""
         hessian = self.equations.hessian
         system = hessian.copy(dtype) if self.equations.stored_times is None else hessian
         self._add_to(system)
         add_to_diagonal(system, self._damping, self.equations.damped)
         self._largest = float(np.max(np.abs(system.diagonal())))
-        self._factor = self._factor_of(system)
-        self.equations.told = dtype
+        return system
 
     def _change_to_float64(self, why: str) -> None:
         if self.equations.stored_times is not None:
