@@ -14,6 +14,7 @@ from studies.machine import BYTES_PER_S, MESSAGE_S
 
 UNEVEN = 0.01  # of the time between updates, uniformly more or less (simulated/programs/assembly.cpp)
 FINE = FineTimes(1e-6, 2e-5, 32, 8)  # for updates of milliseconds, of which a rank gets more messages at a time
+FEW_UPDATES = 20  # of a rank: all of them are simulated where the first ones are not handed on in time
 NEAR = 0.25  # a plan's error that is allowed
 ALL_PATHS = 10**6  # of the tables of a configuration: what one machine does in minutes is little for 1,024 ranks
 
@@ -70,6 +71,9 @@ def compare_plans(given: argparse.Namespace, work: Work) -> Found:
         updates = min(given.updates, math.ceil(plan.updates))
         whole = updates >= plan.updates  # all updates are there: none need be added at their pace
         point = simulate_plan(plan, updates, work, given.threads)
+        if not point.keeps_up and not whole and plan.updates <= FEW_UPDATES:
+            updates, whole = math.ceil(plan.updates), True
+            point = simulate_plan(plan, updates, work, given.threads)
         simulated_s = point.seconds * plan.updates / updates if whole else point.seconds_of(plan.updates)
         ratio = plan.seconds / simulated_s
         right &= point.sums_right and (point.keeps_up or whole) and abs(ratio - 1) < NEAR
