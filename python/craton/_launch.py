@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from craton._with_parent import die_with_parent
-from craton.errors import UserError
+from craton.errors import UserError, one_line
 
 __all__ = [
     "checked_ranks",
@@ -112,7 +112,7 @@ def main_guard() -> Iterator[None]:
         yield
         _tell_launcher(ENDS.format(_rank_and_size()[0], 0))
     except UserError as error:
-        _end(" ".join(str(error).split()), USER_ERROR)
+        _end(one_line(str(error)), USER_ERROR)
     except MemoryError as error:
         why = f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines"
         _end(why, USER_ERROR, of_one_rank=True)
@@ -134,7 +134,7 @@ def main_guard() -> Iterator[None]:
             _tell_launcher(ENDS.format(rank, 0))
         raise
     except Exception as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        what = one_line(f"{type(error).__name__}: {error}".splitlines()[0])
         _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc(), of_one_rank=True)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from craton._craton import GaussianBasis
 from craton.errors import UserError
+from craton.foreign_text import quoted
 from craton.scf.molecule import NUMBERS, Molecule
 
 Shell = tuple[int, list[float], list[list[float]]]
@@ -30,7 +31,7 @@ def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[S
         import basis_set_exchange as exchange
     except ImportError:
         raise UserError(
-            f"basis set '{name}': the package basis_set_exchange is not installed; allowed: pip install craton[chemistry]"
+            f"basis set {quoted(name)}: the package basis_set_exchange is not installed; allowed: pip install craton[chemistry]"
         ) from None
     found = {}
     for symbol in sorted(symbols):
@@ -40,13 +41,13 @@ def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[S
             whole = exchange.get_basis(name, elements=[number], uncontract_spdf=True, optimize_general=True)
         except KeyError as error:  # of the name or of the element: the message says which
             raise UserError(
-                f"basis set '{name}', element {symbol}: {' '.join(str(error.args[0]).split())}; "
+                f"basis set {quoted(name)}, element {symbol}: {quoted(str(error.args[0]), 120)}; "
                 f"{_near(exchange, name)}allowed: names and elements of basissetexchange.org"
             ) from None
         element = whole["elements"][str(number)]
         if "ecp_potentials" in element or "electron_shells" not in element:
             raise UserError(
-                f"basis set '{name}', element {symbol}: has an effective core potential or no shells; "
+                f"basis set {quoted(name)}, element {symbol}: has an effective core potential or no shells; "
                 "allowed: all-electron basis sets"
             )
         found[symbol] = [shell for each in element["electron_shells"] for shell in _shells(each)]

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from craton.errors import UserError
+from craton.foreign_text import quoted, whole_number
 
 BOHR_ANGSTROM = 0.52917721092
 """One bohr in Angstrom, as CODATA 2010 has it and as published energies to all digits assume."""
 
 NEAREST_ANGSTROM = 0.1
 """Atoms nearer to each other are a slip: the shortest bond, of H2, has 0.74."""
+FARTHEST_ANGSTROM = 1e6
+"""From the origin: a tenth of a millimetre, far beyond any molecule, and squares of it are exact enough."""
 
 SYMBOLS = [
     "H", "He",
@@ -80,11 +83,10 @@ class Molecule:
     ) -> Molecule:
         """Reads the text of an XYZ file, as from_xyz; `origin` is what errors call it."""
         lines = text.splitlines()
-        try:
-            count = int(lines[0])
-        except (IndexError, ValueError):
-            first = lines[0].strip() if lines else ""
-            raise UserError(f"molecule {origin}, line 1: '{first}'; allowed: the number of atoms") from None
+        first = lines[0].strip() if lines else ""
+        count = whole_number(first)
+        if count is None:
+            raise UserError(f"molecule {origin}, line 1: {quoted(first)}; allowed: the number of atoms")
         read = [
             _atom(line, f"{origin}, line {number}") for number, line in enumerate(lines[2:], start=3) if line.strip()
         ]
@@ -136,11 +138,13 @@ def _atom(line: str, where: str) -> tuple[str, list[float]]:
     words = line.split()
     symbol = words[0].capitalize()
     if symbol not in NUMBERS:
-        raise UserError(f"molecule {where}: element '{words[0]}'; allowed: H to Og")
+        raise UserError(f"molecule {where}: element {quoted(words[0])}; allowed: H to Og")
     try:
         position = [float(word) for word in words[1:4]]
     except ValueError:
         position = []
     if len(position) != 3 or not np.all(np.isfinite(position)):
-        raise UserError(f"molecule {where}: '{line.strip()}'; allowed: symbol, x, y, z in Angstrom")
+        raise UserError(f"molecule {where}: {quoted(line)}; allowed: symbol, x, y, z in Angstrom")
+    if max(map(abs, position)) > FARTHEST_ANGSTROM:
+        raise UserError(f"molecule {where}: {quoted(line)}; allowed: x, y, z of up to {FARTHEST_ANGSTROM:g} Angstrom")
     return symbol, position

@@ -209,6 +209,8 @@ BROKEN_TABLES = {
     "a trace of words": (TABLE.replace("-118.4 33.8", "here there"), ":5:", "here there"),
     "a rupture twice": (TABLE.replace("a,1,", "a,0,"), ":4:", "rupture 0 of 'a' again", "line 3"),
     "a number with a sign": (TABLE.replace("a,1,", "a,-1,"), ":4:", "rupture = -1"),
+    "a superscript": (TABLE.replace("a,1,", "a,²,"), ":4:", "rupture = ²"),
+    "more digits than a number has": (TABLE.replace("a,1,", f"a,{5000 * '1'},"), ":4:", "rupture = 1111"),
     "no ruptures": ("\n".join(TABLE.splitlines()[:2]) + "\n", "no ruptures"),
     "nothing": ("", "empty file"),
 }

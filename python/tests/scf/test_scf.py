@@ -179,6 +179,11 @@ def test_spins_share_integrals():
         ("1\n\nXx 0 0 0", ["line 3", "'Xx'", "H to Og"]),
         ("1\n\nH 0 0", ["line 3", "'H 0 0'"]),
         ("1\n\nH 0 0 nan", ["line 3", "x, y, z"]),
+        ("²\n\nH 0 0 0\nH 0 0 1", ["line 1", "'²'"]),
+        (f"{5000 * '9'}\n\nH 0 0 0", ["line 1", "9...'"]),
+        ("1\n\nH 0 0 1e200", ["line 3", "'H 0 0 1e200'", "up to 1e+06 Angstrom"]),
+        ("2\n\nH 0 0 1e308\nH 0 0 -1e308", ["line 3", "up to 1e+06 Angstrom"]),
+        (f"1\n\n{100000 * 'X'} 0 0 0", ["line 3", f"element '{60 * 'X'}...'", "H to Og"]),
     ],
 )
 def test_bad_xyz(text, parts):
@@ -186,7 +191,7 @@ def test_bad_xyz(text, parts):
 
     with pytest.raises(UserError) as raised:
         Molecule.from_xyz_text(text, origin="some.xyz")
-    assert all(part in str(raised.value) for part in ["some.xyz", *parts])
+    assert all(part in str(raised.value) for part in ["some.xyz", *parts]) and len(str(raised.value)) < 200
 
 
 def test_missing_xyz(tmp_path):
@@ -200,6 +205,9 @@ def test_missing_xyz(tmp_path):
 def test_unknown_basis_and_element():
     from craton.scf import RHF, Molecule
 
+    with pytest.raises(UserError, match="basis set 'bbb.*does not exist|basis set 'bbb.*allowed") as caught:
+        RHF(Molecule.from_xyz_text(WATER), 100000 * "b")
+    assert len(str(caught.value)) < 400
     with pytest.raises(UserError, match="basis set 'nonesuch'.*does not exist"):
         RHF(water(), "nonesuch")
     with pytest.raises(UserError, match="'cc-pvdz', element U: .*not found"):

@@ -105,6 +105,8 @@ def test_what_is_written_reads_back(tmp_path):
     [
         (("1.0\n", "3.0\n"), r"old.srf:1: version '3.0'; allowed: 1.0 or 2.0"),
         (("POINTS 2", "POINTS x"), r"old.srf:6: POINTS 'x'; allowed: a whole number"),
+        (("POINTS 2", "POINTS ²"), r"old.srf:6: POINTS '²'; allowed: a whole number"),
+        (("POINTS 2", "POINTS " + 5000 * "9"), r"old.srf:6: POINTS '9{60}\.\.\.'; allowed: a whole number"),
         (("POINTS 2", "SPOTS 2"), r"old.srf:6: 'SPOTS 2'; allowed: PLANE n or POINTS n"),
         (("POINTS 2", "POINTS 3"), r"old.srf:13: 'the end of the file'; allowed: 8 finite numbers"),
         ((" 90 30 3", " 90 nan 3"), r"old.srf:8: .*; allowed: 7 finite numbers: rake"),

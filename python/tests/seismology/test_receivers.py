@@ -84,6 +84,8 @@ def test_points_in_every_form(tmp_path):
         ("p.txt", "1 2 3\n4 -5 6\n", r"receiver 2 .*; allowed: inside the grid"),
         ("p.txt", "1 2\n4 5\n", r"an array of shape \(2, 2\); allowed: \(n, 3\)"),
         ("p.txt", "3\n1 1 1\n2 2 2\n", r"2 rows of 3 numbers after the count 3; allowed: 3 rows"),
+        ("p.txt", "²\n1 1 1\n", r"p.txt: .*; allowed: rows of x y z in m"),
+        ("p.txt", 5000 * "9" + "\n1 1 1\n", r"p.txt: .*; allowed: rows of x y z in m"),
         ("p.txt", "1\n1 1 1.5\n", r"allowed: 1 rows of three whole numbers"),
         ("p.npy", "text", r"p.npy: .*; allowed: a NumPy array"),
         ("p.h5", "text", r"p.h5: .*; allowed: an HDF5 file with position_m"),

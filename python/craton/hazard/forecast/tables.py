@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from craton.errors import UserError
+from craton.foreign_text import whole_number
 from craton.hazard.forecast.faults import simple_fault
 from craton.hazard.forecast.forecast import Forecast, annual_rate, checked_years
 from craton.hazard.forecast.reading import located, number_of, text_of
@@ -109,7 +110,8 @@ def _rupture(path: Path, line: int, row: dict[str, str], place: Grid | None, yea
             raise UserError(f"{where}: {name} = {row[name][:40]}; allowed: {allowed}")
         return value
 
-    if not row["rupture"].isdigit():
+    rupture = whole_number(row["rupture"])
+    if rupture is None:
         raise UserError(f"{where}: rupture = {row['rupture'][:40]}; allowed: a whole number, 0 or more")
     source = row.get("source", "") or path.stem
     if "probability" in row:
@@ -130,7 +132,7 @@ def _rupture(path: Path, line: int, row: dict[str, str], place: Grid | None, yea
             trace_lon_lat=points if name == "trace" else None,
             place=place,
         )
-        return Rupture(source, int(row["rupture"]), magnitude, rate, fault.surface(spacing_m))
+        return Rupture(source, rupture, magnitude, rate, fault.surface(spacing_m))
 
 
 def _points(where: str, name: str, text: str) -> Array:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.foreign_text import quoted, whole_number
 from craton.runs.files import replaced
 from craton.seismology.files import readable
 
@@ -116,9 +117,10 @@ class _Lines:
         return found
 
     def whole(self, word: str, what: str) -> int:
-        if not word.isdigit():
-            raise self.wrong(f"{what} '{word}'", "a whole number")
-        return int(word)
+        number = whole_number(word)
+        if number is None:
+            raise self.wrong(f"{what} {quoted(word)}", "a whole number")
+        return number
 
 
 def iterate_subfaults(path: str | os.PathLike[str]) -> Iterator[Subfault]:

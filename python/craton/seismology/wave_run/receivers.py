@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.foreign_text import whole_number
 from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
 
@@ -145,13 +146,13 @@ def _points_text(path: Path, grid: Grid) -> Array:
         first = stream.readline().split()
         if not first and not stream.read(1):
             raise ValueError("an empty file")
-        awp = len(first) == 1 and first[0].isdigit()
-        rows = np.loadtxt(path, dtype=np.float64, skiprows=int(awp), ndmin=2)
-    if not awp:
+        count = whole_number(first[0]) if len(first) == 1 else None
+        rows = np.loadtxt(path, dtype=np.float64, skiprows=int(count is not None), ndmin=2)
+    if count is None:
         return rows
-    if rows.shape != (int(first[0]), 3) or not np.array_equal(rows, np.round(rows)):
+    if rows.shape != (count, 3) or not np.array_equal(rows, np.round(rows)):
         raise UserError(
-            f"{path}: {len(rows)} rows of {rows.shape[1]} numbers after the count {first[0]}; allowed: {first[0]} rows of three "
+            f"{path}: {len(rows)} rows of {rows.shape[1]} numbers after the count {count}; allowed: {count} rows of three "
             "whole numbers, cells counted from 1"
         )
     return np.asarray((rows - np.array([0.5, 0.5, 1])) * grid.spacing_m)

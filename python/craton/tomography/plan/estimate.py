@@ -276,7 +276,7 @@ class Estimate:
         flops_s = n**3 / 3.0 / rate / ranks * self.crowding * (self.slowest if ranks > 1 else 1.0)
         elements_s = 1e-9 * machine.prior_ns_per_element * self.local_elements * self.crowding
         work, refinements = self.work, REFINEMENTS if self.work.refined else 0
-        passes = (1 - work.in_place) * (work.element_bytes + work.solve_bytes)  # of the copy
+        passes = float((1 - work.in_place) * (work.element_bytes + work.solve_bytes))  # of the copy
         beside = math.sqrt(ranks) if work.reproducible else 1.0  # solutions go by rows and columns of the grid of ranks
         passes += refinements * ((1 - work.in_place) * work.element_bytes + 2 * work.solve_bytes * beside)
         passes_s = passes * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
