@@ -121,10 +121,11 @@ def simulate_job(
     pace: float,
     by: str = "craton",
     fine: FineTimes = COARSE,
+    folded_side: int = FOLDED_SIDE,
 ) -> Point:
     """A job of a matrix side, folded by so much; `columns`: of an update of the folded matrix."""
     values: dict[str, float] = {
-        "side": FOLDED_SIDE, "update": columns, "updates": updates, "pace_s": pace, "fold": fold,
+        "side": folded_side, "update": columns, "updates": updates, "pace_s": pace, "fold": fold,
         "block": max(1, round(BLOCK / fold)), **asdict(work),
     }  # fmt: skip
     begin = time.monotonic()

@@ -7,13 +7,14 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from studies.assembly import FOLDED_SIDE, LAYERS, FineTimes, Point, Work, simulate_job
+from studies.assembly import LAYERS, FineTimes, Point, Work, simulate_job
 from studies.found import Found, Panel
 from studies.machine import BYTES_PER_S, MESSAGE_S
 
 
 UNEVEN = 0.01  # of the time between updates, uniformly more or less (simulated/programs/assembly.cpp)
 FINE = FineTimes(1e-6, 2e-5, 32, 8)  # for updates of milliseconds, of which a rank gets more messages at a time
+PLAN_SIDE = LAYERS * 1601  # messages of milliseconds are short: folded more, their lists would weigh more than their elements
 FEW_UPDATES = 20  # of a rank: all of them are simulated where the first ones are not handed on in time
 NEAR = 0.25  # a plan's error that is allowed
 ALL_PATHS = 10**6  # of the tables of a configuration: what one machine does in minutes is little for 1,024 ranks
@@ -54,11 +55,12 @@ def planned(config: Path, machine: Path, ranks: int, threads: int) -> Planned:
 
 def simulate_plan(plan: Planned, updates: int, work: Work, threads: int) -> Point:
     """The first updates of the planned assembly, by the planned paces, on the folded side; `work` says what an index takes."""
-    fold = plan.unknowns / FOLDED_SIDE
+    side = min(PLAN_SIDE, LAYERS * round(plan.unknowns / LAYERS))
+    fold = plan.unknowns / side
     columns = LAYERS * max(1, round(plan.columns / fold / LAYERS))
     # Each thread of a rank packs its own updates, beside the others; what arrives is added by one of them at a time.
     rates = Work(work.bin_s / threads, plan.byte_s / threads, plan.byte_s)
-    return simulate_job(plan.unknowns, plan.ranks, updates, rates, fold, columns, plan.pace_s, fine=FINE)
+    return simulate_job(plan.unknowns, plan.ranks, updates, rates, fold, columns, plan.pace_s, fine=FINE, folded_side=side)
 
 
 def compare_plans(given: argparse.Namespace, work: Work) -> Found:
