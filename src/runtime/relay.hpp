@@ -90,7 +90,7 @@ class relay {
     std::span<const std::byte> rest_;
     std::optional<receive_queue::arrival> by_mpi_; // else it lies in from_row_
     std::atomic<bool> holds_{false};
-    bool ring_next_ = false; // the ring and MPI take turns
+    bool ring_next_ = false;                  // the ring and MPI take turns
     std::atomic<bool> waits_for_room_{false}; // what comes from the row goes before what this rank sends
     std::atomic<std::int64_t> handed_on_{0};
 };
