@@ -14,8 +14,9 @@ namespace {
 
 // How a thread that waits spends the time between its looks. The answer is usually microseconds away, and who gives up the core at
 // once may have it back only after another's time slice; after that, others come first.
-constexpr int looks_before_yield = 16;
-// With more ranks than cores even the looks between two yields keep others from computing.
+constexpr int looks_before_yield = 100; // about 3 us, in which a reply of 32 KiB has come
+// With more ranks than cores the looks keep others from computing, those between two yields too.
+constexpr int looks_before_yield_while_crowded = 16;
 constexpr std::chrono::microseconds awake_while_crowded{100};
 constexpr std::chrono::microseconds longest_sleep{1000};
 // Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
@@ -62,6 +63,7 @@ void world::wake_sleepers() noexcept { bell_->ring(rank()); }
 
 void world::wait_for(condition done, condition rings) {
     using clock = std::chrono::steady_clock;
+    const int most_looks = bell_->crowded() ? looks_before_yield_while_crowded : looks_before_yield;
     int idle_looks = 0;
     clock::time_point idle_since;
     // Once it has held it is not asked again: it may take what it waited for.
@@ -70,8 +72,8 @@ void world::wait_for(condition done, condition rings) {
             idle_looks = 0;
             continue;
         }
-        if (idle_looks < looks_before_yield) {
-            if (++idle_looks == looks_before_yield) idle_since = clock::now();
+        if (idle_looks < most_looks) {
+            if (++idle_looks == most_looks) idle_since = clock::now();
             continue;
         }
         if (bell_->crowded() && rings() && !busy() && clock::now() - idle_since >= awake_while_crowded) {
