@@ -94,6 +94,11 @@ slurm: build
 	tools/two_hosts --slurm sinfo
 	tools/run_tests "Slurm" $(BIN)/python -m pytest -m "" python/tests/hosts/test_slurm.py $(PYTEST_ARGS)
 
+## mutate     20,000 damaged files of every kind that Craton reads: refused in one line, or read
+.PHONY: mutate
+mutate: build
+	$(BIN)/python tools/mutate --count $(or $(COUNT),20000)
+
 ## simulate   the runtime on 16 to 1,024 simulated ranks (installs SimGrid; docs/simulation.md)
 .PHONY: simulate
 simulate:

@@ -171,7 +171,8 @@ template <class T> void bind_matrix_updates(nanobind::class_<array::convergent_m
     namespace nb = nanobind;
     bind_update_symmetric<T>(c, R"(Merges a symmetric block into the upper triangle.
 
-Element (indices[a], indices[b]) is taken only where row <= column. The matrix must be square. Otherwise as update.)");
+Element (indices[a], indices[b]) is taken only where row <= column. The matrix must be square. UserError for a block in C order of
+which some elements, which are compared, differ from their mirror images. Otherwise as update.)");
     bind_commit_and_reset(c, R"(Commits, then makes all elements the merge's identity (zero for sums).
 
 Collective, blocking.)");

@@ -3,6 +3,7 @@
 #include "blocks.hpp"
 #include "gil.hpp"
 #include "index_array.hpp"
+#include "symmetric_sample.hpp"
 
 #include <craton/runtime/world.hpp>
 
@@ -43,6 +44,7 @@ template <class T, class Matrix> void bind_update_symmetric(nanobind::class_<Mat
         [](Matrix& a, const object_of<block_of<T>>& block, const index_list& indices) {
             const block_input<T> elements(block, "update_symmetric: block");
             const index_array both(indices, "update_symmetric: indices");
+            require_symmetric_sample(elements.view(), "update_symmetric: block");
             const nb::gil_scoped_release release;
             a.update_symmetric(elements.view(), both.span());
         },

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 
+#include <craton/base/available_memory.hpp>
 #include <craton/base/build_config.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/memory_rates.hpp>
@@ -71,6 +72,8 @@ rank of the world must call. What collective calls wait for, they wait for witho
 
 Classes whose names begin with _ are bases of the public ones. Objects inside others, as ReproducibleMatrix.sums, are
 of them.)";
+    // Objects that live to the end of the interpreter, in a cycle or in a script's globals, are no news for users.
+    nb::set_leak_warnings(false);
     nb::exception<craton::user_error>(m, "UserError", PyExc_Exception).attr("__doc__") =
         "The user's or the environment's fault: one line that says what, where, the value and what is allowed.";
 
@@ -105,6 +108,10 @@ kernels for narrower registers. slow: far below the peak; then remedy says what 
         R"(Measured rate of n x n products of the linked BLAS, in GFLOP/s.
 
 Best of five, in single or double precision. The number of threads stays set afterwards. Not collective.)");
+    m.def("available_memory", [] { return craton::base::available_memory(); }, R"(Bytes that may still be taken without swapping.
+
+The least of what the machine has and of what the control groups of this process have left. -1 where the kernel does not say. Not
+collective.)");
     m.def(
         "memory_rates",
         [](int threads) {

@@ -19,7 +19,8 @@ template <class T> void bind_symmetric_updates(nb::class_<symmetric_matrix<T>>& 
 What lies below the diagonal is left out. Any thread; not collective. Otherwise as ConvergentMatrix.update.)");
     bind_update_symmetric<T>(c, R"(Merges a symmetric block: element (indices[a], indices[b]) where row <= column.
 
-Any thread; not collective. Otherwise as update.)");
+Any thread; not collective. UserError for a block in C order of which some elements, which are compared, differ from their mirror
+images. Otherwise as update.)");
     bind_commit_and_reset(c, R"(Commits, then makes all elements the merge's identity (zero for sums).
 
 Collective, blocking.)");

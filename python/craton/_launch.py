@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NoReturn
 
+from craton._mpi_folders import own_folders
 from craton._with_parent import die_with_parent
 from craton.errors import UserError, one_line
 
@@ -44,7 +45,7 @@ LAUNCHED = "CRATON_LAUNCHED"
 """Set for the ranks by the launcher: each says STARTED and ENDS once on its standard error, which the launcher swallows."""
 STARTED = "craton: a rank has started"
 ENDS = "craton: rank {} ends with code {}"
-CRATON = (sys.executable, "-m", "craton.commands.main")
+CRATON = (sys.executable, "-m", "craton_command")
 RANKS_PER_CORE = 64
 """More on one machine is a slip: each is a process of some 100 MB, and the machine comes to a halt."""
 
@@ -81,6 +82,7 @@ def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
 OF_A_RANK = (
     *("OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "OMPI_APP_CTX", "OMPI_ARGV", "OMPI_COMMAND", "OMPI_FILE_LOCATION"),
     *("OMPI_FIRST_RANKS", "OMPI_NUM_APP_CTX", "OMPI_MCA_ess", "OMPI_MCA_orte_", "OMPI_MCA_pmix"),
+    *("OMPI_MCA_btl_vader_backing", "OMPI_MCA_btl_sm_backing"),
     *("PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPI_LOCALRANKID"),
     *("SLURM_STEP", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_TASK_PID", "SLURM_SRUN_"),
     "CRATON_RANKS_PER_NODE",
@@ -203,13 +205,21 @@ def run_under_mpi(
     threads: of each rank; more than the machine has cores for are warned of.
     """
     mpiexec = mpiexec_command()
-    if not _places_ranks_elsewhere(mpiexec):
+    elsewhere = _places_ranks_elsewhere(mpiexec)
+    if not elsewhere:
         _check_fit(ranks, threads, usable_cores())
-    environment = _environment(ranks_per_node)
+    with own_folders(elsewhere) as folders:
+        environment = folders | _environment(ranks_per_node)
+        command = [*mpiexec, "-n", str(ranks), *_options(mpiexec, environment), *program, *arguments]
+        return _run(command, environment, ranks, results, mpiexec[0] if program is CRATON else "")
+
+
+def _run(command: list[str], environment: dict[str, str], ranks: int, results: Path | None, started_by: str) -> int:
+    """Starts the job and waits for its end; returns the exit code for the shell."""
     sys.stdout.flush()
     try:
         job = subprocess.Popen(
-            [*mpiexec, "-n", str(ranks), *_options(mpiexec, environment), *program, *arguments],
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -219,9 +229,9 @@ def run_under_mpi(
             preexec_fn=die_with_parent,
         )
     except OSError as error:
-        raise UserError(f"mpiexec: '{mpiexec[0]}' does not start: {error.strerror}; allowed: {MPIEXEC}") from None
+        raise UserError(f"mpiexec: '{command[0]}' does not start: {error.strerror}; allowed: {MPIEXEC}") from None
     assert job.stderr is not None
-    listener = _Listener(job, ranks, started_by=mpiexec[0] if program is CRATON else "")
+    listener = _Listener(job, ranks, started_by=started_by)
     reader = threading.Thread(target=listener.listen, args=(job.stderr,), daemon=True)
     reader.start()
     with _terminated_as_interrupt() as interrupted_by:

@@ -4,6 +4,8 @@
 
 #include <craton/comm/communicator.hpp>
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -14,6 +16,8 @@ namespace craton::io {
 
 /// Of a dataset: the checksum of its elements.
 constexpr const char* checksum_attribute = "checksum";
+/// The same of saved matrices and arrays, whose files other programs may add to: they may have a "checksum" of their own.
+constexpr const char* own_checksum_attribute = "craton_checksum";
 
 template <class T> hid_t scalar_type() {
     if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
@@ -34,6 +38,17 @@ template <class T> bool read_scalar(hid_t object, const char* name, T& value) {
     if (!attribute.valid()) return false;
     const hdf5_handle space(H5Aget_space(attribute.get()), H5Sclose);
     return H5Sget_simple_extent_npoints(space.get()) == 1 && H5Aread(attribute.get(), scalar_type<T>(), &value) >= 0;
+}
+
+/// "" where the elements that were read are those that a dataset's own checksum was made of, or it has none; `found` is theirs.
+inline std::string damage(hid_t dataset, std::uint64_t found) {
+    if (H5Aexists(dataset, own_checksum_attribute) == 0) return {};
+    std::uint64_t wanted = 0;
+    if (!read_scalar(dataset, own_checksum_attribute, wanted)) return last_hdf5_error();
+    if (wanted == found) return {};
+    return fmt::format("its checksum is {:016x} but the file says {:016x}; allowed: a dataset as it was saved, or one without the "
+                       "attribute '{}'",
+                       found, wanted, own_checksum_attribute);
 }
 
 /// The sum over the ranks, modulo 2^64 (which MPI's sums of signed numbers do not promise). Collective.

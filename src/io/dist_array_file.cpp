@@ -1,5 +1,6 @@
 #include <craton/io/dist_array_file.hpp>
 
+#include "checked_content.hpp"
 #include "collective_file.hpp"
 #include "element_type.hpp"
 #include "hdf5_handle.hpp"
@@ -102,14 +103,20 @@ class rectangle_transfer {
         bool same = true;
         for (std::size_t k = 0; k < pieces_.size(); ++k) {
             const auto& what = pieces_[k];
-            if (where == direction::to_file && what.cells() > 0) data_->get(what.low, what.high, buffer_.data());
+            if (where == direction::to_file && what.cells() > 0) {
+                data_->get(what.low, what.high, buffer_.data());
+                checksum_ += checksum(what);
+            }
             world_->barrier(); // polls: who owns what another gets or puts must not be in what does not
             select(file_space.get(), what);
             const std::string failure = transfer(where == direction::to_file, dataset, file_space.get(), collective.get(), what);
             if (!fine_everywhere(world_->communicator(), failure, options_->patience_s)) return failure;
             // A rank that has found a difference goes on, for the pieces that are left are collective.
             if (where == direction::compare && what.cells() > 0) same = as_in_array(what) && same;
-            if (where == direction::to_array && what.cells() > 0) data_->put(what.low, what.high, buffer_.data());
+            if (where == direction::to_array && what.cells() > 0) {
+                checksum_ += checksum(what);
+                data_->put(what.low, what.high, buffer_.data());
+            }
         }
         world_->barrier();
         return same ? ""
@@ -117,7 +124,38 @@ class rectangle_transfer {
                                   world_->rank());
     }
 
+    // Of the elements that this rank has moved; the sum over the ranks is the same for every layout and number of ranks.
+    [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
+
   private:
+    [[nodiscard]] std::uint64_t checksum(const piece& what) const {
+        const std::int64_t bytes = element_bytes(data_->element);
+        return bytes == 4 ? checksum_in_words<std::uint32_t>(what, 1) : checksum_in_words<std::uint64_t>(what, bytes / 8);
+    }
+
+    // Words of an element count by their place in the whole array, row by row.
+    template <class Word> [[nodiscard]] std::uint64_t checksum_in_words(const piece& what, std::int64_t words_per_cell) const {
+        const std::size_t last = what.low.size() - 1;
+        const std::int64_t run = what.high[last] - what.low[last];
+        std::uint64_t sum = 0;
+        const std::byte* from = buffer_.data();
+        for (std::int64_t r = 0; r < what.cells() / run; ++r) {
+            std::int64_t place = what.low[last], stride = data_->extents[last], rest = r;
+            for (std::size_t d = last; d-- > 0;) {
+                const std::int64_t extent = what.high[d] - what.low[d];
+                place += (what.low[d] + rest % extent) * stride;
+                rest /= extent;
+                stride *= data_->extents[d];
+            }
+            for (std::int64_t k = place * words_per_cell; k < (place + run) * words_per_cell; ++k, from += sizeof(Word)) {
+                Word word;
+                std::memcpy(&word, from, sizeof(word));
+                sum += word * checksum_weight(static_cast<std::uint64_t>(k));
+            }
+        }
+        return sum;
+    }
+
     [[nodiscard]] std::string transfer(bool write, hid_t dataset, hid_t file_space, hid_t collective, const piece& what) {
         const auto at_least_one = static_cast<hsize_t>(std::max<std::int64_t>(1, what.cells()));
         const hdf5_handle memory(H5Screate_simple(1, &at_least_one, nullptr), H5Sclose);
@@ -145,6 +183,7 @@ class rectangle_transfer {
     hdf5_handle type_;
     std::vector<piece> pieces_;
     std::vector<std::byte> buffer_, wanted_;
+    std::uint64_t checksum_ = 0;
 };
 
 // Collective; every rank makes the same calls, also after a failure.
@@ -161,7 +200,9 @@ std::string write_dataset(hid_t file, const stored_rectangles& data, runtime::wo
     if (!fine_everywhere(ranks.communicator(), failure, options.patience_s)) return failure;
     rectangle_transfer all(data, ranks, name, options);
     failure = all.move(direction::to_file, dataset.get());
-    // All of it: nothing else tells later whether the file is as it was written.
+    const std::uint64_t checksum = sum_of_ranks(ranks.communicator(), all.checksum());
+    if (!write_scalar(dataset.get(), own_checksum_attribute, checksum) && failure.empty()) failure = last_hdf5_error();
+    // All of it: the checksum that tells later is of what was to be written.
     if (options.verify != read_back::nothing && ranks.communicator().maximum(failure.empty() ? 0 : 1) == 0)
         failure = all.move(direction::compare, dataset.get());
     if (!dataset.close() && failure.empty()) failure = last_hdf5_error();
@@ -233,7 +274,10 @@ void load_array(const stored_rectangles& data, runtime::world& ranks, const std:
     comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
     const hdf5_handle opened(H5Dopen2(file.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
     comm::agree(communicator, opened.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
-    const auto failure = rectangle_transfer(data, ranks, dataset, options).move(direction::to_array, opened.get());
+    rectangle_transfer all(data, ranks, dataset, options);
+    auto failure = all.move(direction::to_array, opened.get());
+    comm::agree(communicator, failure.empty() ? "" : cannot_load(path, dataset, failure));
+    failure = damage(opened.get(), sum_of_ranks(communicator, all.checksum()));
     comm::agree(communicator, failure.empty() ? "" : cannot_load(path, dataset, failure));
 }
 

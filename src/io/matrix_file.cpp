@@ -20,9 +20,6 @@ std::string cannot_load(const std::string& path, const std::string& dataset, con
     return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason);
 }
 
-// Other programs may have a "checksum" of their own.
-constexpr const char* matrix_checksum = "craton_checksum";
-
 // Rank 0 examines the file with serial HDF5; the others trust its word.
 std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const stored_array& data,
                                 const file_attributes& attributes) {
@@ -32,18 +29,6 @@ std::string loadable_or_why_not(const std::string& path, const std::string& data
         return why.empty() ? why_not_readable(file, data, dataset) : why;
     });
     return reason.empty() ? "" : cannot_load(path, dataset, reason);
-}
-
-// Of the elements that were read. Collective; "" where they are those that the dataset's checksum was made of, or it has none.
-std::string damage(hid_t dataset, const stored_array& data, const comm::communicator& ranks) {
-    if (H5Aexists(dataset, matrix_checksum) == 0) return {};
-    const std::uint64_t found = sum_of_ranks(ranks, local_checksum(data, ranks.rank()));
-    std::uint64_t wanted = 0;
-    if (!read_scalar(dataset, matrix_checksum, wanted)) return last_hdf5_error();
-    if (wanted == found) return {};
-    return fmt::format("its checksum is {:016x} but the file says {:016x}; allowed: a dataset as it was saved, or one without the "
-                       "attribute '{}'",
-                       found, wanted, matrix_checksum);
 }
 
 } // namespace
@@ -66,7 +51,7 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
         first_failure all;
         all.keep(failure);
         all.keep(write_attributes(written.get(), attributes));
-        all.unless(write_scalar(written.get(), matrix_checksum, checksum));
+        all.unless(write_scalar(written.get(), own_checksum_attribute, checksum));
         return all.reason();
     };
     if (!options.append) {
@@ -92,7 +77,7 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
     agree(read_dataset(file.get(), data, communicator, dataset, options));
     const hdf5_handle opened(H5Dopen2(file.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
     agree(opened.valid() ? "" : last_hdf5_error());
-    agree(damage(opened.get(), data, communicator));
+    agree(damage(opened.get(), sum_of_ranks(communicator, local_checksum(data, me))));
 }
 
 } // namespace craton::io

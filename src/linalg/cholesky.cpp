@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <string>
 
 namespace craton::linalg {
 
@@ -39,11 +41,37 @@ template <class T>
 cholesky<T>::cholesky(array::symmetric_matrix<T>& matrix)
     : cholesky(matrix.packed(), matrix.order(), matrix.packing().first(), matrix.packing().first_row()) {}
 
+namespace {
+
+// The diagonal element in a run of a factor, where the run reaches the diagonal.
+template <class Run> auto diagonal_element(const Run& run) -> decltype(run.values) {
+    if (run.rows.empty()) return nullptr;
+    const std::size_t k = run.mirrored ? 0 : run.rows.size() - 1; // the end that touches the diagonal
+    return run.i(k) == run.j(k) ? run.values + k : nullptr;
+}
+
+// LAPACK takes any pivot above 0. Of one below the normal numbers few digits are left, and its reciprocal is infinite.
+template <class T> std::string describe_pivot_out_of_range(array::convergent_matrix<T>& storage, const symmetric_storage& s) {
+    std::string what;
+    s.for_each_run(storage, [&](const auto& run) {
+        const auto* const root = diagonal_element(run);
+        if (root == nullptr || !what.empty()) return;
+        const T pivot = *root * *root;
+        if (pivot >= std::numeric_limits<T>::min() && std::isfinite(*root)) return;
+        what = fmt::format("Cholesky: pivot {} of the {} x {} matrix is {:.3g}; allowed: {:.3g} or more (scale the matrix)",
+                           run.j(0) + 1, s.order, s.order, pivot, std::numeric_limits<T>::min());
+    });
+    return what;
+}
+
+} // namespace
+
 template <class T> void cholesky<T>::factorise() {
     const symmetric_storage s{order_, first_, first_row_};
     comm::agree(storage_->ranks().communicator(), describe_not_finite(s, *storage_, "Cholesky"));
     const std::int64_t minor = factor_by_panels(*storage_, s);
     require_factored(minor, order_, "Cholesky");
+    comm::agree(storage_->ranks().communicator(), describe_pivot_out_of_range(*storage_, s));
 }
 
 template <class T> void cholesky<T>::require_factor(const char* call) const {
@@ -123,9 +151,7 @@ template <class T> double cholesky<T>::log_determinant() const {
     require_factor("Cholesky log_determinant");
     double sum = 0;
     symmetric_storage{order_, first_, first_row_}.for_each_run(*storage_, [&](const auto& run) {
-        const std::size_t k = run.mirrored ? 0 : run.rows.size() - 1; // the end that touches the diagonal
-        if (run.rows.empty() || run.i(k) != run.j(k)) return;
-        sum += 2 * std::log(static_cast<double>(run.values[k]));
+        if (const auto* const root = diagonal_element(run)) sum += 2 * std::log(static_cast<double>(*root));
     });
     storage_->ranks().barrier(); // polls, before a reduction that does not
     storage_->ranks().communicator().sum_in_place(std::span(&sum, 1));

@@ -1,5 +1,6 @@
 #include <craton/runtime/segment.hpp>
 
+#include <craton/base/available_memory.hpp>
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
 
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -18,22 +18,10 @@ namespace {
 // Below it, looking is not worth the while.
 constexpr std::int64_t bytes_worth_checking = std::int64_t{64} << 20;
 
-// What the kernel says can be had without swapping, in bytes; -1 where it does not say.
-std::int64_t available_memory() {
-    std::ifstream meminfo("/proc/meminfo");
-    std::string name;
-    std::int64_t kibibytes = 0;
-    std::string unit;
-    while (meminfo >> name >> kibibytes >> unit) {
-        if (name == "MemAvailable:") return kibibytes * 1024;
-    }
-    return -1;
-}
-
 // Pages are given when they are first touched, and a process that touches too many is killed without a word: better to refuse now.
 std::string too_large_or_empty(std::int64_t node_bytes, int node_ranks) {
     if (node_bytes < bytes_worth_checking) return {};
-    const std::int64_t available = available_memory();
+    const std::int64_t available = base::available_memory();
     if (available < 0 || node_bytes <= available) return {};
     constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
     return fmt::format(

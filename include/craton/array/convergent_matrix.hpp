@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/array/block_cyclic.hpp>
+#include <craton/array/matrix_element.hpp>
 #include <craton/array/merge.hpp>
 #include <craton/array/trapezoid.hpp>
 #include <craton/base/matrix_view.hpp>
@@ -41,6 +42,7 @@ struct update_piece;
 /// that do not depend on the order). Elements may be read (local(), read()) after a commit() and before the next update().
 template <class T> class convergent_matrix {
   public:
+    static_assert(is_matrix_element<T>, "allowed: float, double, std::complex<float>, std::complex<double> and std::int64_t");
     using value_type = T;
 
     /// Collective. All elements are the merge's identity (zero for sums); where ranks share a node the storage takes its memory

@@ -65,7 +65,8 @@ void save_dist_array(const array::dist_array<T, N>& a, const std::string& path, 
 
 /// Fills an array of any layout from a dataset that any number of ranks saved, in any layout or from any program. Collective,
 /// blocking. Throws user_error on every rank, with the array as it was, when the file is missing, is not HDF5, is cut short, has no
-/// such dataset, or holds another shape or precision (naming both), and for hints as save_matrix.
+/// such dataset, or holds another shape or precision (naming both), and for hints as save_matrix. Elements that are not those of
+/// the dataset's checksum (attribute craton_checksum) are refused when they have been read: the array then has them.
 template <class T, std::size_t N>
 void load_dist_array(array::dist_array<T, N>& a, const std::string& path, const std::string& dataset,
                      const transfer_options& options = {}) {

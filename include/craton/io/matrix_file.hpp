@@ -23,8 +23,8 @@ using file_attributes = std::map<std::string, std::variant<std::int64_t, double,
 /// libraries; of the disk the checksum tells when the file is loaded.
 enum class read_back {
     nothing,
-    some,      ///< of each rank's transfers of buffer_bytes the first 16, every 16th after them, and the last; of files without a
-               ///< checksum (dist_array_file.hpp, recordings of a run) everything
+    some,      ///< of each rank's transfers of buffer_bytes the first 16, every 16th after them, and the last; of
+               ///< dist_arrays and recordings of a run everything
     everything ///< takes as long as loading the file
 };
 /// Whether a transfer, by its number of how many, is among them.

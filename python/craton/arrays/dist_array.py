@@ -313,6 +313,8 @@ class DistArray(Arithmetic, Array):
         """Elements become those of a dataset, saved by any number of ranks in any layout. Collective, blocking.
 
         UserError with the array as it was: a missing file or dataset, a file cut short, another shape or precision (both named).
+        UserError with the array overwritten: elements that are not those of the dataset's checksum, the attribute craton_checksum,
+        which save() writes; a dataset without one is taken as it is.
         """
         self._core.load(str(path), dataset, dict(hints or {}))
 

@@ -256,7 +256,9 @@ class Matrix(Convergent):
     def update_symmetric(self, block: ArrayLike, indices: Indices) -> None:
         """Merges a symmetric block into the upper triangle of a square matrix. Otherwise as update.
 
-        Element (indices[a], indices[b]) takes part only where its row <= its column.
+        Element (indices[a], indices[b]) takes part only where its row <= its column. The block is to be symmetric: where its rows
+        lie in one piece (C order) the lower triangle is read, and UserError says so if some elements, which are compared, differ
+        from their mirror images. In Fortran order the upper triangle alone will do, if the indices ascend.
         """
         self._core.update_symmetric(block, indices)
 

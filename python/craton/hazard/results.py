@@ -33,9 +33,9 @@ from craton.hazard.curves.export import (
 )
 from craton.hazard.curves.maps import HazardMap, hazard_map
 from craton.hazard.folder import HazardFolder
-from craton.hazard.motion.green_tensors import opened
 from craton.hazard.pipeline.post_processing import WRITTEN, disaggregated, imt, read_measures, shaking_of
 from craton.hazard.pipeline.work import Work
+from craton.runs.hdf5_files import opened_hdf5
 
 __all__ = ["Chosen", "Results", "read_results", "write_files"]
 
@@ -152,7 +152,7 @@ class Results:
             return Chosen(**facts, positions_m=group["positions_m"][()], variations=variations)
 
     def _file(self, site: str) -> AbstractContextManager[h5py.File]:
-        return opened(self.folder.finished(site), WRITTEN)
+        return opened_hdf5(self.folder.finished(site), WRITTEN)
 
 
 def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | None = None) -> Results:

@@ -16,6 +16,8 @@ import numpy as np
 from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_all
+from craton.runs.hdf5_files import hdf5_file, opened_hdf5, refused
+from craton.runs.seals import seal
 from craton.solvers.multigrid.boundary import KINDS, BoundaryValues, Side
 from craton.solvers.multigrid.faces import harmonic_means
 from craton.solvers.multigrid.solver import OPERATORS, Solver
@@ -23,6 +25,7 @@ from craton.solvers.multigrid.values import Faces, Field
 
 Result = TypeVar("Result")
 
+ALLOWED = "an HDF5 file"
 AXES = "xyz"
 ENDS = ("before", "behind")
 DATASETS = ("f", "alpha", "beta", *(f"beta_{axis}" for axis in AXES))
@@ -84,7 +87,7 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
     neumann:dirichlet periodic". UserError for what is missing, unknown or of the wrong shape.
     """
     path = Path(path)
-    with _opened(path) as file:
+    with opened_hdf5(path, ALLOWED, foreign=True) as file:
         _no_others(path, "dataset", list(file), [*DATASETS, "boundary_values"])
         _no_others(path, "attribute", list(file.attrs), ATTRIBUTES)
         f = _dataset(path, file, "f")
@@ -168,6 +171,7 @@ def write_field(
         in_turn(0, create)
         for rank in range(world.size):
             in_turn(rank, write)
+        in_turn(0, lambda: seal(aside))
         in_turn(0, lambda: os.replace(aside, path))
     finally:
         if world.rank == 0:
@@ -178,7 +182,7 @@ def write_field(
 def _shared(world: _craton.World, path: Path) -> Iterator[h5py.File]:
     """A file that every rank has open to read, or none."""
     with ExitStack() as own:
-        yield on_all(world, lambda: own.enter_context(_opened(path)), "multigrid")
+        yield on_all(world, lambda: own.enter_context(hdf5_file(path, ALLOWED, foreign=True)), "multigrid")
 
 
 class _Field:
@@ -221,17 +225,8 @@ class _LazyFaces:
 
 def _told(path: Path, what: str, allowed: str, work: Callable[[], Result]) -> Result:
     """HDF5's complaints are the user's business here: a full disk, a damaged file."""
-    try:
+    with refused(path, what, allowed):
         return work()
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
-        words = " ".join(str(getattr(problem, "strerror", None) or problem).split())
-        raise UserError(f"{path}: {what}: {words}; allowed: {allowed}") from problem
-
-
-def _opened(path: Path) -> h5py.File:
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; allowed: an HDF5 file")
-    return _told(path, "not a complete HDF5 file", "one", lambda: h5py.File(path, "r"))
 
 
 def _dataset(path: Path, file: h5py.Group, name: str, shape: Sequence[int] | None = None) -> h5py.Dataset:

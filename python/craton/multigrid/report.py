@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.errors import UserError
 from craton.multigrid.folder import MultigridFolder, MultigridRecord
 from craton.pages.figures import new_figure
 from craton.pages.page import (
@@ -27,6 +25,7 @@ from craton.pages.page import (
 )
 from craton.pages.style import ACCENT, COLOURS, MUTED, drawing
 from craton.runs.files import write_text
+from craton.runs.hdf5_files import opened_hdf5
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,11 +98,8 @@ def _residual_figure(record: MultigridRecord) -> Figure:
 def _slice(place: MultigridFolder, record: MultigridRecord) -> Section:
     """The plane in the middle of the last dimension."""
     middle = record.cells[2] // 2
-    try:
-        with h5py.File(place.solution, "r") as file:
-            values = file["u"][:, :, middle]
-    except (OSError, RuntimeError, KeyError) as problem:
-        raise UserError(f"{place.solution}: cannot be read ({problem}); allowed: the solution of a run") from None
+    with opened_hdf5(place.solution, "the solution of a run", wrong="cannot be read") as file:
+        values = file["u"][:, :, middle]
     longest = max(record.cells)
     z = (middle + 0.5) / longest
     caption = f"u in the plane z = {z:.3f}; lengths are in those of the longest dimension."

@@ -32,6 +32,7 @@ import h5py
 
 from craton.errors import UserError
 from craton.runs.files import check_room, replaced, strict_json
+from craton.runs.hdf5_files import opened_hdf5
 
 __all__ = ["Identity", "identity_of", "opened_checkpoint", "written_checkpoint"]
 
@@ -73,20 +74,15 @@ def written_checkpoint(
 
 
 @contextmanager
-def opened_checkpoint(path: Path, identity: Identity, allowed: str) -> Iterator[h5py.File]:
+def opened_checkpoint(path: Path, identity: Identity, allowed: str, *, foreign: bool = False) -> Iterator[h5py.File]:
     """A checkpoint, open to be read, whose identity has all of `identity`. Not collective.
 
-    UserError for a file that is missing, damaged (also where the block finds that: OSError, RuntimeError, KeyError, ValueError,
-    TypeError), or of another identity. allowed: what such an error allows.
+    UserError for a file that is missing, damaged (also where the block finds that), or of another identity. allowed: what such an
+    error allows. foreign: as opened_hdf5 has it.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            _check(path, identity, identity_of(file), allowed)
-            yield file
-    except FileNotFoundError:
-        raise UserError(f"checkpoint {path}: no such file; allowed: {allowed}") from None
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
-        raise UserError(f"checkpoint {path}: not whole or not one ({problem}); allowed: {allowed}") from None
+    with opened_hdf5(path, allowed, called="checkpoint ", wrong="not whole or not one", foreign=foreign) as file:
+        _check(path, identity, identity_of(file), allowed)
+        yield file
 
 
 def identity_of(file: h5py.File) -> dict[str, Any]:

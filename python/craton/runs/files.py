@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from craton.errors import UserError
+from craton.errors import UserError, words_of
+from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.seals import seal
 
 __all__ = [
     "aside_of",
@@ -27,6 +29,7 @@ __all__ = [
     "read_json",
     "remove",
     "replaced",
+    "seal_files",
     "strict_json",
     "write_hdf5",
     "write_json",
@@ -43,14 +46,16 @@ def aside_of(path: Path) -> Path:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
+def replaced(path: Path, own_checksums: Sequence[str] = ()) -> Iterator[Path]:
     """Gives a name beside `path` to write to; renames it to `path` when the block ends well, else removes it.
 
-    UserError where the file cannot be written.
+    An HDF5 file is sealed before; own_checksums: datasets that have checksums of their own, see seal(). UserError where the file
+    cannot be written.
     """
     aside = aside_of(path)
     try:
         yield aside
+        seal(aside, own_checksums)
         with aside.open("rb+") as file:
             os.fsync(file.fileno())
         os.replace(aside, path)
@@ -61,6 +66,17 @@ def replaced(path: Path) -> Iterator[Path]:
         ) from problem
     finally:
         aside.unlink(missing_ok=True)
+
+
+def seal_files(paths: Iterable[Path]) -> str:
+    """Seals files that were written under their own names; returns in one line what could not be sealed, or "". They stay whole."""
+    left = []
+    for path in paths:
+        try:
+            seal(path)
+        except OSError as problem:
+            left.append(f"{path}: its checksums cannot be written: {words_of(problem)}")
+    return "; ".join(left)
 
 
 def remove(path: Path) -> None:
@@ -147,17 +163,12 @@ def write_hdf5(path: Path, content: dict[str, Any], mode: str = "w") -> None:
 def read_hdf5(path: Path, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
     """The inverse of write_hdf5; a UserError names the file that is missing or damaged."""
     content: dict[str, Any] = {}
-    try:
-        with h5py.File(path, "r") as file:
+    with opened_hdf5(path, "a file of a run") as file:
 
-            def collect(name: str, item: Any) -> None:
-                if isinstance(item, h5py.Dataset) and name not in leave_out:
-                    content[name] = item[()]
+        def collect(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset) and name not in leave_out:
+                content[name] = item[()]
 
-            file.visititems(collect)
-            content.update(file.attrs.items())
-    except FileNotFoundError as problem:
-        raise UserError(f"{path}: no such file") from problem
-    except (OSError, RuntimeError, KeyError) as problem:
-        raise UserError(f"{path}: not a complete HDF5 file ({problem})") from problem
+        file.visititems(collect)
+        content.update(file.attrs.items())
     return content

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 
+from craton._extension import extension as _craton
+
 __all__ = ["available_bytes", "peak_bytes", "reset_peak", "resident_bytes", "shared_bytes", "total_bytes"]
 
 KIB = 1024
@@ -26,8 +28,8 @@ def shared_bytes() -> int:
 
 
 def available_bytes() -> int:
-    """Memory of this machine that is free for new processes."""
-    return _field("/proc/meminfo", "MemAvailable:")
+    """Memory that new processes may have: of this machine, or of the container or batch job that this one is in."""
+    return max(0, int(_craton.available_memory()))
 
 
 def total_bytes() -> int:

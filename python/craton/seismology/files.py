@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from craton.errors import UserError
-
-
-def one_line(error: BaseException) -> str:
-    """What an exception says, on one line of at most 200 columns; its type where it says nothing."""
-    return " ".join(str(error).split())[:200] or type(error).__name__
+from craton.runs.hdf5_files import refused
 
 
 def present(path: str | os.PathLike[str], allowed: str) -> Path:
@@ -26,21 +20,9 @@ def present(path: str | os.PathLike[str], allowed: str) -> Path:
     return path
 
 
-@contextmanager
-def readable(path: Path, allowed: str, wrong: str = "cannot be read: ") -> Iterator[None]:
+def readable(path: Path, allowed: str, wrong: str = "cannot be read") -> AbstractContextManager[None]:
     """Turns whatever a reader raises within the block into a UserError that names the file. wrong: what to say first."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:  # readers raise exceptions of many kinds
-        raise UserError(f"{path}: {wrong}{one_line(error)}; allowed: {allowed}") from None
-
-
-def opened_hdf5(path: Path, allowed: str, kind: str = "HDF5") -> h5py.File:
-    """An HDF5 file, open to be read. UserError where it is missing, damaged or something else. kind: as the error calls it."""
-    with readable(path, allowed, f"not a complete {kind} file: "):
-        return h5py.File(present(path, allowed), "r")
+    return refused(path, wrong, allowed)
 
 
 def numbered_rows(path: Path, allowed: str) -> Iterator[tuple[str, str, list[str]]]:

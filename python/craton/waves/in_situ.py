@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 import craton
 from craton.errors import UserError
+from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.wave_run.config import Config
 from craton.waves.bandwidth import in_place_gb_s
 from craton.waves.simulation import Simulation
@@ -85,7 +85,7 @@ def peak_of_files(path: Path) -> Map:
 
     Not collective.
     """
-    with h5py.File(path, "r") as file:
+    with opened_hdf5(path, "snapshots of a run") as file:
         vx, vy = file["vx"], file["vy"]
         whole = np.zeros(vx.shape[2:], np.float32)
         some = max(1, AT_ONCE_BYTES // (4 * whole.size))

@@ -16,7 +16,7 @@ from craton import _craton
 from craton.cli.output import say
 from craton.errors import UserError
 from craton.runs.agreement import on_root
-from craton.runs.files import write_text
+from craton.runs.files import seal_files, write_text
 from craton.runs.progress import ProgressBar
 from craton.runs.progress_file import ProgressFile, Start
 from craton.runs.record import facts_of
@@ -251,6 +251,8 @@ class _Job:
         peak = s.check_finite()
         spent = s.run.module_seconds
         s.finish()
+        if warning := on_root(self.comm, lambda: seal_files(self.files)):
+            say(self.console, f"warning: {warning}")
         self.seconds |= {f"modules {what}": seconds for what, seconds in spent.items()}
         record = self._record(peak)
         finished(self.comm, folder, self.place, self.progress, record)

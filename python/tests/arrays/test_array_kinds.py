@@ -434,3 +434,43 @@ def test_arrays_are_freed(world):
     gc.collect()
     assert len(gc.get_objects()) - before < 50
     assert sys.getrefcount(world) < 300
+
+
+@pytest.mark.parametrize("kind", [craton.ConvergentMatrix, craton.SymmetricMatrix, craton.ReproducibleMatrix])
+def test_an_upper_triangle_alone_in_c_order_is_refused(world, kind):
+    draw = np.random.default_rng(4).normal(size=(50, 50))
+    whole, indices = draw + draw.T, np.arange(50)
+    shape = (50,) if kind is craton.SymmetricMatrix else (50, 50)
+    more = {"largest": 1e3} if kind is craton.ReproducibleMatrix else {}
+    matrix = kind(world, *shape, **more)
+    with pytest.raises(
+        craton.UserError, match=r"update_symmetric: block: elements \[\d+, \d+\] and .* differ; allowed: "
+    ):
+        matrix.update_symmetric(np.triu(whole), indices)
+    matrix.commit()
+    assert not np.asarray(matrix.gather()).any()
+    matrix.update_symmetric(np.asfortranarray(np.triu(whole)), indices)  # the triangle that is read
+    matrix.commit()
+    np.testing.assert_allclose(np.triu(np.asarray(matrix.gather())), np.triu(whole), atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_product_that_rounding_makes_unsymmetric_is_taken(world, dtype):
+    draw = np.random.default_rng(5).normal(size=(400, 60))
+    columns = np.linalg.qr(draw)[0].astype(dtype)  # of the product nothing but rounding is beside the diagonal
+    block = np.ascontiguousarray(columns.T @ columns)
+    block[np.tril_indices(60, -1)] *= -1
+    matrix = craton.ConvergentMatrix(world, 60, 60, dtype)
+    matrix.update_symmetric(block, np.arange(60))
+    matrix.commit()
+
+
+def test_whole_numbers_and_what_is_no_number_are_compared_too(world):
+    largest, least = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    whole = craton.ConvergentMatrix(world, 2, 2, "int64")
+    whole.update_symmetric(np.array([[1, largest], [largest, 1]]), [0, 1])
+    with pytest.raises(craton.UserError, match=r"elements \[0, 1\] and \[1, 0\] differ"):
+        whole.update_symmetric(np.array([[1, largest], [least, 1]]), [0, 1])
+    real = craton.ConvergentMatrix(world, 2, 2)
+    real.update_symmetric(np.array([[1.0, np.nan], [np.nan, 1.0]]), [0, 1])
+    real.commit()

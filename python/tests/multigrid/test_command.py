@@ -294,5 +294,5 @@ def test_hostile_names_in_a_report(tmp_path, monkeypatch):
     record.levels.clear()
     place.write_record(record)
     place.solution.unlink()
-    with pytest.raises(UserError, match="solution.h5: cannot be read"):
+    with pytest.raises(UserError, match="solution.h5: no such file; allowed: the solution of a run"):
         write_report(place.path)

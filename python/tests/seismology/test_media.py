@@ -212,7 +212,7 @@ def test_files_that_are_missing_or_cut_short(tmp_path):
     whole = (tmp_path / "m.nc").read_bytes()
     for text in (whole[:60], b"\x89HDF\r\n\x1a\nand then nothing", b"text"):
         (tmp_path / "m.nc").write_bytes(text)
-        with pytest.raises(UserError, match="not a complete NetCDF file: .*; allowed: one$") as caught:
+        with pytest.raises(UserError, match="not a complete NetCDF file.*; allowed: one$") as caught:
             open_netcdf(tmp_path / "m.nc")
         assert "\n" not in str(caught.value)
 
@@ -310,7 +310,7 @@ def test_media_written_for_each_brick(tmp_path):
     with pytest.raises(UserError, match="written for another grid"):
         medium.sample(GRID, Box((0, 0, 0), (1, 1, 1)))
     (tmp_path / "media" / "media-1-0-0.h5").unlink()
-    with pytest.raises(UserError, match="media-1-0-0.h5: cannot be read"):
+    with pytest.raises(UserError, match="media-1-0-0.h5: no such file; allowed: write the media again"):
         medium.sample(grid, list(bricks(grid.cells, parts))[1])
     with pytest.raises(UserError, match="allowed: media.json"):
         open_partitions(tmp_path / "none.json")

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 namespace {
@@ -72,6 +74,19 @@ template <class T, std::size_t N> void expect_round_trip(runtime::world& world, 
         some.quiesce();
         world.barrier();
     }
+}
+
+// In the middle of the elements, all of which have this value: the last place in the file where many of them follow each other.
+void flip_a_bit_behind(const fs::path& path, std::complex<float> value) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    std::string content((std::istreambuf_iterator<char>(file)), {});
+    std::string run;
+    for (int i = 0; i < 50; ++i) run.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    const auto at = content.find(run);
+    ASSERT_NE(at, std::string::npos);
+    content[at + 25 * sizeof(value)] ^= 4;
+    file.seekp(0);
+    file << content;
 }
 
 TEST_P(dist_array_file_test, what_some_ranks_saved_any_other_number_loads_in_any_layout) {
@@ -145,6 +160,22 @@ TEST_P(dist_array_file_test, refuses_files_that_do_not_fit_with_the_array_as_it_
     io::save_dist_array(a, path, "values"); // over the damaged one
     io::load_dist_array(a, path, "values");
     EXPECT_EQ(a.one_norm(), 3000.0);
+}
+
+TEST_P(dist_array_file_test, refuses_elements_that_a_disk_has_changed) {
+    const tests::shared_folder folder(world().communicator());
+    const auto path = folder.file("array.h5");
+    dist_array<std::complex<float>, 3> a(world(), tile_layout<3>::block_cyclic({9, 8, 7}, {2, 3, 7}, {1, world().size(), 1}));
+    a.fill({1.5F, -2.0F});
+    io::save_dist_array(a, path, "values");
+    // Another layout finds the same checksum.
+    dist_array<std::complex<float>, 3> b(world(), tile_layout<3>::block_cyclic({9, 8, 7}, {9, 1, 2}, {1, 1, world().size()}));
+    io::load_dist_array(b, path, "values");
+    world().barrier();
+    if (world().rank() == 0) flip_a_bit_behind(path, {1.5F, -2.0F});
+    world().barrier();
+    expect_user_error([&] { io::load_dist_array(b, path, "values"); },
+                      {"'values'", "its checksum is", "a dataset as it was saved"});
 }
 
 } // namespace

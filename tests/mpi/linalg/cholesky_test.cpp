@@ -315,6 +315,28 @@ TEST_P(cholesky_test, says_which_minor_is_not_positive_in_upper_only_storage) {
     }
 }
 
+// LAPACK factors such a matrix, and the solutions are not numbers.
+TEST_P(cholesky_test, refuses_pivots_below_the_normal_numbers) {
+    for (const std::int64_t at : {3, 60}) { // in A11 and in A22
+        array::symmetric_matrix<double> half(world(), 100, 16);
+        convergent_matrix<double> full(world(), 100, 100, 16, 16);
+        std::vector<std::int64_t> all(100);
+        std::iota(all.begin(), all.end(), 0);
+        for (const auto i : all) {
+            const double pivot = i == at ? 1e-310 : 2.0;
+            if (i % world().size() != world().rank()) continue;
+            half.update_symmetric(base::row_major<const double>(&pivot, 1, 1), std::span(&i, 1));
+            full.update_symmetric(base::row_major<const double>(&pivot, 1, 1), std::span(&i, 1));
+        }
+        half.commit();
+        full.commit();
+        const std::string where = "pivot " + std::to_string(at + 1) + " of the 100 x 100 matrix is 1e-310; allowed: 2.23e-308";
+        tests::expect_user_error([&] { const linalg::cholesky<double> factor(half); }, where);
+        tests::expect_user_error([&] { const linalg::cholesky<double> factor(full); }, where);
+        world().quiesce();
+    }
+}
+
 TEST_P(cholesky_test, refuses_elements_that_are_not_finite) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const double infinite = std::numeric_limits<double>::infinity();

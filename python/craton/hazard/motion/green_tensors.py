@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +30,10 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
+from craton.runs.files import replaced
+from craton.runs.hdf5_files import opened_hdf5
 
-__all__ = ["COMPONENTS", "GreenTensors", "Placing", "opened", "write_tensors"]
+__all__ = ["COMPONENTS", "GreenTensors", "Placing", "write_tensors"]
 
 Array = NDArray[np.float64]
 COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -200,8 +201,8 @@ class GreenTensors(_Facts):
             )
         out = np.empty((len(wanted), len(self.directions), len(COMPONENTS), self.samples), np.float32)
         for at, path in enumerate(self.paths):
-            with opened(path, WRITTEN) as file:
-                tensors = _dataset(file, "sgt")
+            with opened_hdf5(path, WRITTEN, foreign=True) as file:
+                tensors = _dataset(path, file, "sgt")
                 for first, last in _runs(wanted, tensors):
                     low = int(wanted[first])
                     rows = _values(path, tensors, low, int(wanted[last - 1]) + 1)
@@ -237,7 +238,7 @@ def write_tensors(
     """
     path = Path(path)
     count = len(position_m)
-    with h5py.File(path, "w") as file:
+    with replaced(path) as aside, h5py.File(aside, "w") as file:
         chunk = max(1, min(count, 2**20 // (4 * len(COMPONENTS) * tensors.shape[2])))
         made = file.create_dataset(
             "sgt", data=np.asarray(tensors, np.float32), chunks=(chunk, len(COMPONENTS), tensors.shape[2])
@@ -275,8 +276,8 @@ def _runs(wanted: NDArray[np.int64], tensors: Any) -> Iterator[tuple[int, int]]:
 
 
 def _read(path: Path) -> _File:
-    with opened(path, WRITTEN) as file:
-        tensors = _dataset(file, "sgt")
+    with opened_hdf5(path, WRITTEN, foreign=True) as file:
+        tensors = _dataset(path, file, "sgt")
         if tensors.ndim != 3 or tensors.shape[1] != len(COMPONENTS):
             raise UserError(f"{path}: sgt of shape {tensors.shape}; allowed: [point][xx yy zz xy xz yz][time]")
         facts = dict(tensors.attrs)
@@ -286,12 +287,12 @@ def _read(path: Path) -> _File:
                     f"{path}: no attribute {name} of sgt; allowed: what craton waves run writes of one force whose time function "
                     "comes back to 0 (gaussian, triangle, cosine, liu, brune, file)"
                 )
-        written = int(np.ravel(_dataset(file, "samples_written")[()])[0])
+        written = int(np.ravel(_dataset(path, file, "samples_written")[()])[0])
         if written != tensors.shape[2]:
             raise UserError(
                 f"{path}: {written} of {tensors.shape[2]} samples; allowed: the file of a run that has ended"
             )
-        position = np.asarray(_dataset(file, "coordinates"), np.float64)
+        position = np.asarray(_dataset(path, file, "coordinates"), np.float64)
         force = np.ravel(np.asarray(facts["force_N"], float))
         along = np.flatnonzero(force)
         if len(force) != 3 or len(along) != 1:
@@ -348,31 +349,16 @@ def _check_site(file: _File, site: Array) -> None:
 
 
 def _moduli(path: Path, count: int) -> tuple[Array, Array]:
-    with opened(path, WRITTEN) as file:
-        lam, mu = (np.asarray(_dataset(file, name), np.float64) for name in ("lambda_Pa", "mu_Pa"))
+    with opened_hdf5(path, WRITTEN, foreign=True) as file:
+        lam, mu = (np.asarray(_dataset(path, file, name), np.float64) for name in ("lambda_Pa", "mu_Pa"))
     if lam.shape != (count,) or mu.shape != (count,):
         raise UserError(f"{path}: {mu.shape} moduli for {count} points; allowed: one of each for each")
     return lam, mu
 
 
-@contextmanager
-def opened(path: Path, allowed: str) -> Iterator[h5py.File]:
-    """An HDF5 file to be read. UserError where it is missing, which says what is allowed, or not complete."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; allowed: {allowed}")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as problem:
-        raise UserError(f"{path}: not a complete HDF5 file: {' '.join(str(problem).split())}") from None
-    with file:
-        yield file
-
-
-def _dataset(file: h5py.File, name: str) -> Any:
+def _dataset(path: Path, file: h5py.File, name: str) -> Any:
     if name not in file:
-        raise UserError(
-            f"{file.filename}: no dataset {name}; allowed: strain Green's tensors that craton waves run wrote"
-        )
+        raise UserError(f"{path}: no dataset {name}; allowed: strain Green's tensors that craton waves run wrote")
     return file[name]
 
 

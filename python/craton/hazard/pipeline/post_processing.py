@@ -23,6 +23,7 @@ from craton.hazard.motion.reciprocity import SiteMeasures, measure_rupture
 from craton.hazard.motion.seismograms import RuptureAtSite
 from craton.hazard.pipeline.work import Work
 from craton.runs.files import replaced
+from craton.runs.hdf5_files import opened_hdf5
 
 __all__ = [
     "WRITTEN",
@@ -187,13 +188,8 @@ def _write_measures(group: Any, found: SiteMeasures) -> None:
 
 def read_measures(path: Path, group: str = "/") -> SiteMeasures:
     """The measures in a file. UserError for a file that is not there, or not whole."""
-    try:
-        with h5py.File(path, "r") as file:
-            part = file[group]
-            values: dict[str, Any] = {name: part[name][()] for name in (*TABLES, "periods_s")}
-            values |= {"components": tuple(part.attrs["components"]), "damping": float(part.attrs["damping"])}
-            return SiteMeasures(part["rupture"][()], part["variation"][()], Measures(**values))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; allowed: {WRITTEN}") from None
-    except (OSError, KeyError) as problem:
-        raise UserError(f"{path}: not a whole file of measures: {' '.join(str(problem).split())}") from None
+    with opened_hdf5(path, WRITTEN, wrong="not a whole file of measures") as file:
+        part = file[group]
+        values: dict[str, Any] = {name: part[name][()] for name in (*TABLES, "periods_s")}
+        values |= {"components": tuple(part.attrs["components"]), "damping": float(part.attrs["damping"])}
+        return SiteMeasures(part["rupture"][()], part["variation"][()], Measures(**values))

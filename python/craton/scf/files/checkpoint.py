@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.runs.checkpoints import Identity, opened_checkpoint, written_checkpoint
+from craton.runs.hdf5_files import opened_hdf5
 from craton.scf.basis_sets import PlacedShell, function_count
 from craton.scf.molecule import Molecule
 
@@ -44,7 +45,7 @@ class StoredMatrix:
 
     def __getitem__(self, rows: NDArray[np.int64]) -> Matrix:
         """Ascending rows."""
-        with h5py.File(self.path, "r") as file:
+        with opened_hdf5(self.path, ALLOWED) as file:
             return np.asarray(file["densities"][self.spin, rows, :])
 
 
@@ -96,11 +97,11 @@ class Checkpoint:
 
         Not `whole`: densities stay in the file, of which the ranks of a world read their rows.
         """
-        with opened_checkpoint(Path(path), IDENTITY, ALLOWED) as file:
-            return cls._from(file, whole)
+        with opened_checkpoint(Path(path), IDENTITY, ALLOWED, foreign=True) as file:
+            return cls._from(file, str(path), whole)
 
     @classmethod
-    def _from(cls, file: h5py.File, whole: bool) -> Self:
+    def _from(cls, file: h5py.File, path: str, whole: bool) -> Self:
         symbols = tuple(json.loads(file["symbols"].asstr()[()]))
         charge, multiplicity = int(file.attrs["charge"]), int(file.attrs["multiplicity"])
         shells = [tuple(each) for each in json.loads(file["shells"].asstr()[()])]
@@ -116,7 +117,7 @@ class Checkpoint:
             shells,
             list(densities[()])
             if whole
-            else [StoredMatrix(file.filename, spin, (size, size)) for spin in range(len(densities))],
+            else [StoredMatrix(path, spin, (size, size)) for spin in range(len(densities))],
             file["iterations"][()],
             float(file.attrs["energy_hartree"]),
             bool(file.attrs["converged"]),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.hdf5_files import opened_hdf5
 from craton.scf.basis_sets import PlacedShell
 from craton.scf.files.checkpoint import ALLOWED, Checkpoint
 from craton.scf.molecule import Molecule
@@ -49,7 +49,7 @@ class StoredOrbitals:
         self.molecule, self.method = found.molecule, found.method
         self.basis_name, self.shells = found.basis_name, found.shells
         self._path = Path(path)
-        with h5py.File(path, "r") as file:
+        with opened_hdf5(path, ALLOWED, foreign=True) as file:
             if "mo_coeff" not in file:
                 raise UserError(f"{path}: no orbitals; allowed: {ALLOWED} that has ended")
             self.mo_energy, self.mo_occ = file["mo_energy"][()], file["mo_occ"][()]
@@ -62,7 +62,7 @@ class StoredOrbitals:
 
     def orbitals(self, first: int, last: int, spin: int = 0) -> Matrix:
         """Coefficients of several orbitals, as HartreeFock.orbitals."""
-        with h5py.File(self._path, "r") as file:
+        with opened_hdf5(self._path, ALLOWED) as file:
             stored = file["mo_coeff"]
             part = (slice(None), slice(first, last))
             return np.asarray(stored[part] if stored.ndim == 2 else stored[self._channel(spin), *part])

@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.runs.files import replaced
-from craton.seismology.files import opened_hdf5, present, readable
+from craton.runs.hdf5_files import hdf5_file, refused
+from craton.seismology import classic_netcdf
+from craton.seismology.files import present, readable
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.ground.media import Material, Medium, parts_holding
 
@@ -193,9 +195,7 @@ def open_netcdf(path: str | os.PathLike[str], *, outside: str = "refuse", **comm
     outside: "nearest" where the file goes on beyond its ends as at them. common: settings of Medium.
     """
     path = present(path, "a NetCDF file")
-    with path.open("rb") as stream:
-        classic = stream.read(3) == b"CDF"
-    variables = _classic_variables(path) if classic else _hdf5_variables(path, "NetCDF")
+    variables = _classic_variables(path) if classic_netcdf.is_classic(path) else _hdf5_variables(path, "NetCDF")
     return _gridded(path, variables, DEFAULT_EMC, outside, common)
 
 
@@ -207,12 +207,18 @@ def open_hdf5(path: str | os.PathLike[str], *, outside: str = "refuse", **common
 
 def _hdf5_variables(path: Path, kind: str) -> dict[str, Variable]:
     """Also of NetCDF 4, which is HDF5 with dimension scales."""
-    file = opened_hdf5(path, "one", kind)
-    return {
-        name: Variable(_dimensions(name, data), data.shape, dict(data.attrs), data.__getitem__)
-        for name, data in file.items()
-        if isinstance(data, h5py.Dataset) and not _text(data.attrs.get("NAME", "")).startswith(NO_VARIABLE)
-    }
+    wrong = f"not a complete {kind} file"
+    file = hdf5_file(path, "one", wrong=wrong, foreign=True)
+    try:
+        with refused(path, wrong, "one"):
+            return {
+                name: Variable(_dimensions(name, data), data.shape, dict(data.attrs), data.__getitem__)
+                for name, data in file.items()
+                if isinstance(data, h5py.Dataset) and not _text(data.attrs.get("NAME", "")).startswith(NO_VARIABLE)
+            }
+    except BaseException:
+        file.close()
+        raise
 
 
 def _dimensions(name: str, data: h5py.Dataset) -> tuple[str, ...]:
@@ -224,25 +230,15 @@ def _dimensions(name: str, data: h5py.Dataset) -> tuple[str, ...]:
 
 
 def _classic_variables(path: Path) -> dict[str, Variable]:
-    from scipy.io import netcdf_file
-
-    class Mapped(netcdf_file):  # type: ignore[misc]
-        """Its variables are views of the mapped file, which goes with the last of them; closing earlier would complain."""
-
-        def close(self) -> None:
-            pass
-
-        __del__ = close
-
     try:
-        file = Mapped(path, "r", mmap=True, maskandscale=False)
+        variables = classic_netcdf.mapped(path)
     except Exception:  # whatever its parser stumbles over: it speaks of arrays, not of files
         what = f"cut short at {path.stat().st_size} bytes, or damaged"
         raise UserError(f"{path}: not a complete NetCDF file: {what}; allowed: one") from None
 
     return {
         name: Variable(tuple(v.dimensions), v.shape, dict(v._attributes), v.__getitem__)
-        for name, v in file.variables.items()
+        for name, v in variables.items()
     }
 
 

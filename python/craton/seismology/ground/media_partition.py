@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.runs.files import write_text
+from craton.runs.files import replaced, write_text
+from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import readable
 from craton.seismology.geometry.grid import Box, Grid, bricks
 from craton.seismology.ground.media import Material, Medium, Range, Subsamples, parts_holding
@@ -92,7 +93,7 @@ class PartitionedMedium(Medium):
         path, first = self._holding(grid, [side.start for side in box], [side.stop for side in box])
         part = tuple(slice(side.start - f, side.stop - f) for side, f in zip(box, first, strict=True))
         # [k, j, i] in the file is [i, j, k] with i fastest here
-        with readable(path, "write the media again"), h5py.File(path, "r") as file:
+        with opened_hdf5(path, "write the media again", wrong="cannot be read") as file:
             return Material(**{name: np.asarray(file[name][part[::-1]]).T[own] for name in file})
 
     def _holding(self, grid: Grid, low: list[int], high: list[int]) -> tuple[Path, list[int]]:
@@ -131,7 +132,7 @@ def _name(at: tuple[int, int, int]) -> str:
 def _written(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> Iterator[Range]:
     """Writes the file of a brick slab by slab, and tells the range of each slab."""
     shape = tuple(n * s for n, s in zip(box.shape, cut, strict=True))[::-1]
-    with h5py.File(path, "w") as file:
+    with replaced(path) as aside, h5py.File(aside, "w") as file:
         for (k0, k1), material in medium.slabs(grid, box, subsamples=cut):
             planes = slice((k0 - box.first[2]) * cut[2], (k1 - box.first[2]) * cut[2])
             for name, values in material.fields().items():

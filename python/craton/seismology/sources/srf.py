@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.foreign_text import quoted, whole_number
 from craton.runs.files import replaced
+from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import readable
 
 Array = NDArray[np.float64]
@@ -178,7 +179,7 @@ def write_srf(path: str | os.PathLike[str], subfaults: Iterable[Subfault], plane
 def iterate_hdf5(path: str | os.PathLike[str]) -> Iterator[Subfault]:
     """The subfaults of the HDF5 form, some rows at a time. UserError for what is missing or of another shape."""
     path = Path(path)
-    with readable(path, "a whole HDF5 file"), h5py.File(path, "r") as file:
+    with opened_hdf5(path, "a whole HDF5 file", wrong="cannot be read", foreign=True) as file:
         yield from _hdf5_rows(path, file)
 
 

@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.seismology.files import opened_hdf5
+from craton.runs.hdf5_files import hdf5_file, refused
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.sources.partitioned_source import frame_of
 from craton.seismology.sources.point_sources import box_metres
 from craton.seismology.sources.subfaults import SCRATCH_BYTES, add_means
 
 Array = NDArray[np.float64]
+
+ALLOWED = "a partitioned source"
+DAMAGED = "not a complete HDF5 file"
 
 
 class StreamedSource:
@@ -47,11 +50,12 @@ class StreamedSource:
         memory_bytes: int = 2**28,
     ) -> None:
         self.path, self.dt_s, self.memory_bytes = Path(path), dt_s, memory_bytes
-        self._file = opened_hdf5(self.path, "a partitioned source")
+        self._file = hdf5_file(self.path, ALLOWED, foreign=True)
         try:
-            self._check_frame(grid)
-            self._select(grid, box or grid.box, margin_cells)
-            self.steps_at_a_time = self._steps()
+            with refused(self.path, DAMAGED, ALLOWED):
+                self._check_frame(grid)
+                self._select(grid, box or grid.box, margin_cells)
+                self.steps_at_a_time = self._steps()
         except BaseException:
             self._file.close()
             raise
@@ -88,8 +92,9 @@ class StreamedSource:
         begin, end = first_step * dt_s - self._longest, (first_step + steps) * dt_s + self._longest
         w0 = max(0, int(np.floor((begin - self._longest) / self._window_s)))
         w1 = min(self._windows, int(np.floor((end + self._longest) / self._window_s)) + 1)
-        for tile in self._own_tiles if w0 < w1 else ():
-            self._add_tile(out, int(tile), w0, w1, first_step, dt_s)
+        with refused(self.path, DAMAGED, ALLOWED):
+            for tile in self._own_tiles if w0 < w1 else ():
+                self._add_tile(out, int(tile), w0, w1, first_step, dt_s)
         return out
 
     def _add_tile(self, out: NDArray[np.float32], tile: int, w0: int, w1: int, first_step: int, dt_s: float) -> None:

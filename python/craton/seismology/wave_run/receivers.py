@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.foreign_text import whole_number
+from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
 
@@ -63,7 +63,7 @@ def read_points(path: str | os.PathLike[str], grid: Grid) -> Array:
         with readable(path, "a NumPy array (n, 3)", ""):
             position = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
     elif kind in (".h5", ".hdf5"):
-        with readable(path, "an HDF5 file with position_m (n, 3)", ""), h5py.File(path, "r") as file:
+        with opened_hdf5(path, "an HDF5 file with position_m (n, 3)", wrong="cannot be read", foreign=True) as file:
             position = np.asarray(file["position_m"], dtype=np.float64)
     else:
         position = _points_text(path, grid)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.seismology.files import opened_hdf5, present, readable
+from craton.runs.hdf5_files import opened_hdf5
+from craton.seismology.files import present, readable
 from craton.seismology.wave_run.folder import WavesFolder
 
 WRITTEN = "what craton waves run has written to its end"

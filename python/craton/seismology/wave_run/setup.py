@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.seismology.files import readable
+from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
 from craton.seismology.geometry.projection import projection_about
 from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
@@ -253,5 +253,5 @@ def _is_partitioned(path: str) -> bool:
     """Whether partition_source wrote the file."""
     if not h5py.is_hdf5(path):
         return False
-    with readable(Path(path), "a whole file"), h5py.File(path, "r") as file:
+    with opened_hdf5(path, "a whole file", wrong="cannot be read", foreign=True) as file:
         return "pieces" in file

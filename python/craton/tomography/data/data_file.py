@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.runs.files import check_room, replaced
+from craton.runs.hdf5_files import opened_hdf5
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.noise import SIGMA_TEXT, noise_deviation, out_of_range
 from craton.tomography.data.observations import Observations
@@ -21,6 +22,7 @@ from craton.tomography.data.paths import LABEL_TEXT, LABELS, PathTable
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
+ALLOWED = "a data.h5, as docs/tomography.md says what it holds"
 LARGEST_SAMPLE_M = 1e6
 LONGEST_CORRELATION_S = 1e4
 
@@ -83,20 +85,13 @@ def load_observations(
 
     events, stations: the catalogues in which names are looked up; None for the file's own.
     """
-    try:
-        with h5py.File(file_name, "r") as file:
-            attributes = {name: plain(value) for name, value in file.attrs.items()}
-            events = events or Events(**table_columns(file["events"], 6))
-            stations = stations or Stations(**table_columns(file["stations"], 0))
-            found = {name: column(file, name, kind) for name, kind in COLUMNS.items()}
-            found |= {name: column(file, name, kind) for name, kind in OPTIONAL.items() if name in file}
-            observed = column(file, "observed", "numbers")
-    except FileNotFoundError as problem:
-        raise UserError(f"{file_name}: no such file; allowed: a data.h5") from problem
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as problem:
-        raise UserError(
-            f"{file_name}: not a complete data.h5 ({problem}); see docs/tomography.md for what it holds"
-        ) from problem
+    with opened_hdf5(file_name, ALLOWED, wrong="not a complete data.h5", foreign=True) as file:
+        attributes = {name: plain(value) for name, value in file.attrs.items()}
+        events = events or Events(**table_columns(file_name, file["events"], 6))
+        stations = stations or Stations(**table_columns(file_name, file["stations"], 0))
+        found = {name: column(file_name, file, name, kind) for name, kind in COLUMNS.items()}
+        found |= {name: column(file_name, file, name, kind) for name, kind in OPTIONAL.items() if name in file}
+        observed = column(file_name, file, "observed", "numbers")
     check_attributes(attributes, file_name)
     check_lengths(found, len(observed), file_name)
     labels: dict[str, Any] = {name: tuple(found[f"paths/{name}"]) for name in LABELS if f"paths/{name}" in found}
@@ -147,7 +142,7 @@ KINDS = {"text": "OS", "numbers": "fiu", "whole numbers": "iu"}
 """NumPy's letters for what a column may hold."""
 
 
-def column(file: h5py.Group, name: str, kind: str, width: int = 0) -> NDArray[Any]:
+def column(path: str | Path, file: h5py.Group, name: str, kind: str, width: int = 0) -> NDArray[Any]:
     """A dataset of a kind in KINDS, of one dimension or of `width` columns. UserError, which says what it is, for anything else."""
     item = file[name]
     text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
@@ -158,19 +153,19 @@ def column(file: h5py.Group, name: str, kind: str, width: int = 0) -> NDArray[An
         )
         where = name if file.name == "/" else f"{file.name.lstrip('/')}/{name}"
         raise UserError(
-            f"{file.file.filename}: {where} is {found}; allowed: {kind} in {f'{width} columns' if width else 'one dimension'}"
+            f"{path}: {where} is {found}; allowed: {kind} in {f'{width} columns' if width else 'one dimension'}"
         )
     if text:
         return np.asarray(item.asstr()[:])
     return np.asarray(item[:], np.int64 if kind == "whole numbers" else np.float64)
 
 
-def table_columns(group: h5py.Group, width: int) -> dict[str, Any]:
+def table_columns(path: str | Path, group: h5py.Group, width: int) -> dict[str, Any]:
     """Columns of a catalogue, all of one length: text as tuples, numbers as arrays, of `width` for the moment tensor."""
     found: dict[str, Any] = {}
     for name, item in group.items():
         text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
-        values = column(group, name, "text" if text else "numbers", width if name == "moment_tensor_Nm" else 0)
+        values = column(path, group, name, "text" if text else "numbers", width if name == "moment_tensor_Nm" else 0)
         found[name] = tuple(values) if text else values
     if len({len(values) for values in found.values()}) > 1:
         listed = ", ".join(f"{name} has {len(values)}" for name, values in found.items())

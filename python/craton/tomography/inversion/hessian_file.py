@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,7 @@ from craton.arrays.symmetric_matrix import parts_of_packed
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
+from craton.runs.hdf5_files import opened_hdf5, refused
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
 from craton.tomography.config.values import knots_of_level
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 f64 = NDArray[np.float64]
 
+NOT_COMPLETE = "not a complete file of a run"
+LEFT = "what the run left, or to remove it, so that its phase is done again"
 NEEDED = ("gradient", "model", "prior_mean", "radial_knots_m", "lateral_level", "precision", "linearised_at_iteration")
 
 
@@ -88,7 +90,7 @@ def read_system(file_name: pathlib.Path, precision: str = "refined") -> dict[str
 
 def packed_block(file_name: pathlib.Path) -> int | None:
     """Rows of a block of the packed Hessian; None where the file holds a full one, or none."""
-    with complete(file_name), h5py.File(file_name, "r") as opened:
+    with opened_hdf5(file_name, LEFT, wrong=NOT_COMPLETE) as opened:
         attributes = opened["hessian"].attrs if "hessian" in opened else {}
         return int(attributes["block"]) if "block" in attributes else None
 
@@ -99,8 +101,9 @@ def whole_hessian(file_name: str | os.PathLike[str]) -> NDArray[Any]:
     In the file it is packed (symmetric_matrix.hpp). A11 has the first half of the rows and columns, in whole blocks, and A22 the
     rest. Rows 0, 1, ... hold A12 and then the upper triangle of A22; one block below where A22 begins stands A11, transposed.
     """
-    with h5py.File(file_name, "r") as opened:
+    with opened_hdf5(file_name, LEFT, wrong=NOT_COMPLETE) as opened:
         stored, attributes = opened["hessian"][...], opened["hessian"].attrs
+        check_checksum(opened["hessian"], checksum_of_rows(stored, 0))
         order, block = int(attributes.get("order", len(stored))), int(attributes.get("block", len(stored)))
     whole = np.zeros((order, order), stored.dtype)
     every_row, every_col = np.arange(stored.shape[0]), np.arange(stored.shape[1])
@@ -109,6 +112,28 @@ def whole_hessian(file_name: str | os.PathLike[str]) -> NDArray[Any]:
         whole[part.rows[rows], part.cols[cols]] = part.local[rows, cols]
         whole[part.cols[cols], part.rows[rows]] = part.local[rows, cols]
     return whole
+
+
+CHECKSUM = "craton_checksum"
+"""Attribute of a dataset that C++ has saved (checked_content.hpp)."""
+WEIGHT = np.uint64(0x9E3779B97F4A7C15)
+
+
+def checksum_of_rows(rows: NDArray[Any], first: int) -> int:
+    """The part that some whole rows have in a matrix's checksum, which is the sum of all parts modulo 2^64. first: their number.
+
+    Of an element its bits, times an odd number that is its place's.
+    """
+    bits = np.ascontiguousarray(rows).view(f"u{rows.dtype.itemsize}")
+    places = np.arange(first * rows.shape[1], (first + len(rows)) * rows.shape[1], dtype=np.uint64)
+    return int(np.sum(bits.ravel() * (places * WEIGHT | np.uint64(1)), dtype=np.uint64))
+
+
+def check_checksum(stored: Any, found: int) -> None:
+    """ValueError where the elements of a dataset of h5py are not those that were saved."""
+    wanted = int(stored.attrs.get(CHECKSUM, found))
+    if found % 2**64 != wanted:
+        raise ValueError(f"the checksum of {stored.name} is {found % 2**64:016x}, but the file says {wanted:016x}")
 
 
 def plain_number(value: Any, least: float) -> bool:
@@ -189,7 +214,7 @@ def write_hessian(
         before = linearised_at_of(place.hessian)
         if settings.keep_hessians == "all" and before is not None and before != linearised_at:
             os.replace(place.hessian, place.hessian_of(before + 1))
-        with replaced(place.hessian) as same:
+        with replaced(place.hessian, own_checksums=("hessian",)) as same:
             write_hdf5(same, content, mode="a")
 
     on_root(run.comm, complete_file)
@@ -216,17 +241,10 @@ def linearised_at_of(file: pathlib.Path) -> int | None:
     """The number of the model that a file belongs to; None where there is no such file. UserError for one that is damaged."""
     if not file.is_file():
         return None
-    with complete(file), h5py.File(file, "r") as opened:
+    with opened_hdf5(file, LEFT, wrong=NOT_COMPLETE) as opened:
         return int(opened.attrs["linearised_at_iteration"])
 
 
-@contextmanager
-def complete(file: pathlib.Path) -> Iterator[None]:
+def complete(file: pathlib.Path) -> AbstractContextManager[None]:
     """Turns what is missing or damaged in a file into a UserError that names it."""
-    try:
-        yield
-    except (OSError, RuntimeError, KeyError, TypeError, ValueError) as problem:
-        raise UserError(
-            f"{file}: not a complete file of a run ({problem}); allowed: what the run left, or to remove it, so that its "
-            "phase is done again"
-        ) from problem
+    return refused(file, NOT_COMPLETE, LEFT)

@@ -6,9 +6,10 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import h5py
 import numpy as np
 
+from craton.errors import UserError
+from craton.runs.hdf5_files import opened_hdf5
 from craton.runs.status import Status, find_status
 from craton.runs.words import duration
 from craton.tomography.folder import IterationRecord, RunFolder
@@ -87,8 +88,8 @@ def time_left(found: InversionStatus) -> float | None:
 def paths_saved(place: RunFolder) -> int:
     """Paths in the checkpoint of the assembly; 0 where there is none."""
     try:
-        with h5py.File(place.checkpoint, "r") as file:
+        with opened_hdf5(place.checkpoint, "a checkpoint") as file:
             runs = np.asarray(file["counted"], np.int64).reshape(-1, 2)
-    except (OSError, RuntimeError, KeyError, ValueError):
+    except UserError:
         return 0
     return int(np.sum(runs[:, 1] - runs[:, 0] + 1))

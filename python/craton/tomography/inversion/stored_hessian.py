@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import h5py
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 from craton.arrays.matrix import TrianglePart
 from craton.arrays.symmetric_matrix import parts_of_packed
 from craton.runs.agreement import share
+from craton.runs.hdf5_files import opened_hdf5
+from craton.tomography.inversion.hessian_file import LEFT, NOT_COMPLETE, check_checksum, checksum_of_rows
 from craton.tomography.prior.parts import CHUNK_BYTES, summed
 
 f64 = NDArray[np.float64]
@@ -25,25 +26,45 @@ class StoredHessian:
 
     file: pathlib.Path
     comm: MPI.Comm
+    sums: list[int] = field(default_factory=list)
+    """The checksum of this rank's rows, and that of all rows."""
 
     def times(self, vector: f64) -> f64:
-        """H v, with the sums in float64. Collective, blocking: the file is read once, a piece at a time."""
+        """H v, with the sums in float64. Collective, blocking: the file is read once, a piece at a time.
+
+        The first product compares the elements with their checksum: UserError on every rank where they are others.
+        """
         own = np.zeros(len(vector))
         for part in self.own_parts():
             elements = np.where(part.taken(), part.local, 0.0).astype(np.float64)
             own[part.rows] += elements @ vector[part.cols]
             elements[part.rows[:, None] == part.cols] = 0.0  # the mirror image of what is beside the diagonal
             own[part.cols] += elements.T @ vector[part.rows]
+        self._compare()
         return summed(own, self.comm)
+
+    def _compare(self) -> None:
+        """Collective: the sum of all that has been read, once."""
+        if len(self.sums) != 1:
+            return
+        found = sum(self.comm.allgather(self.sums[0]))
+        with opened_hdf5(self.file, LEFT, wrong=NOT_COMPLETE) as opened:
+            check_checksum(opened["hessian"], found)
+        self.sums.append(found)
 
     def own_parts(self) -> Iterator[TrianglePart]:
         """This rank's share of the rows, some at a time."""
-        with h5py.File(self.file, "r") as opened:
+        with opened_hdf5(self.file, LEFT, wrong=NOT_COMPLETE) as opened:
             stored = opened["hessian"]
             order, block = (int(stored.attrs[name]) for name in ("order", "block"))
             first, last = share(len(stored), self.comm.size, self.comm.rank)
             step = max(1, CHUNK_BYTES // (8 * stored.shape[1]))
-            cols = np.arange(stored.shape[1])
+            cols, compare = np.arange(stored.shape[1]), not self.sums
+            own_sum = 0
             for begin in range(first, last, step):
                 rows = np.arange(begin, min(begin + step, last))
-                yield from parts_of_packed(stored[rows[0] : rows[-1] + 1], rows, cols, order, block)
+                read = stored[rows[0] : rows[-1] + 1]
+                own_sum += checksum_of_rows(read, begin) if compare else 0
+                yield from parts_of_packed(read, rows, cols, order, block)
+            if compare:
+                self.sums.append(own_sum)

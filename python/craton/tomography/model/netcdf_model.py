@@ -24,6 +24,8 @@ import scipy
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.hdf5_files import opened_hdf5, refused
+from craton.seismology import classic_netcdf
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.model.reference import voigt_vs_km_s
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
@@ -116,19 +118,15 @@ def check_poles(file: Path, latitude_deg: f64) -> None:
 def variables_of(file: Path) -> Iterator[Mapping[str, Any]]:
     """The variables of a NetCDF file, classic or HDF5. UserError for a file that is neither."""
     import h5netcdf
-    import scipy.io
 
-    try:
-        with file.open("rb") as stream:
-            magic = stream.read(4)
-        if magic[:3] == b"CDF":
-            with scipy.io.netcdf_file(file, "r", mmap=False) as classic:
-                yield classic.variables
+    wrong, allowed = "cannot be read", "a NetCDF file"
+    with refused(file, wrong, allowed):
+        if classic_netcdf.is_classic(file):
+            with classic_netcdf.variables(file) as found:
+                yield found
         else:
-            with h5netcdf.File(file, "r") as modern:
+            with opened_hdf5(file, allowed, wrong=wrong, foreign=True) as hdf5, h5netcdf.File(hdf5, "r") as modern:
                 yield modern.variables
-    except (OSError, ValueError, TypeError, KeyError, IndexError) as problem:
-        raise UserError(f"{file}: cannot be read ({problem}); allowed: a NetCDF file") from None
 
 
 def axis(file: Path, found: Mapping[str, Any], name: str) -> f64:

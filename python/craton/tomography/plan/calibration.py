@@ -366,7 +366,9 @@ class Trials:
         matrix.reset()
 
         def put_in_place() -> None:
-            with replaced(large) as aside:  # synchronised with the disk, as a run's files are
+            with replaced(
+                large, own_checksums=("hessian",)
+            ) as aside:  # synchronised with the disk, as a run's files are
                 large.rename(aside)
 
         def save() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World
 from craton.arrays.matrix import TrianglePart
 from craton.errors import UserError
 from craton.runs.agreement import on_root
+from craton.runs.hdf5_files import opened_hdf5
 from craton.runs.node_copies import NodeCopies
 from craton.tomography.config.load import hessian_block, theory_settings
 from craton.tomography.config.prior import PriorConfig
@@ -209,7 +209,7 @@ class RunData:
 
 def stored_emphasis(hessian: pathlib.Path) -> Emphasis:
     """Which periods and windows a Hessian is of. Not collective."""
-    with h5py.File(hessian, "r") as file:
+    with opened_hdf5(hessian, "hessian.h5 of a run") as file:
         left_out = np.asarray(file["left_out"], bool) if "left_out" in file else None
         weights = np.asarray(file["window_weights"], float) if "window_weights" in file else None
         of = file.attrs

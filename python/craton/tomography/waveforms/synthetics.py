@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from craton._craton import ForwardProblem, ModelBasis, PathSet, SpheroidalCatalogue
 from craton._craton import ModeSynthetics as CompleteSynthetics
-from craton.errors import UserError
-from craton.seismology.files import need_obspy, one_line, read_by_obspy, readable
+from craton.errors import UserError, words_of
+from craton.seismology.files import need_obspy, read_by_obspy, readable
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.paths import PathTable
@@ -344,7 +344,7 @@ class InstaseisSynthetics(_OtherSolver):
             self._database = instaseis.open_db(str(folder))
         except Exception as error:  # of many kinds
             raise UserError(
-                f"[synthetics] database = {folder}: {one_line(error)}; allowed: a folder of AxiSEM's"
+                f"[synthetics] database = {folder}: {words_of(error)}; allowed: a folder of AxiSEM's"
             ) from None
         self._instaseis = instaseis
         info = self._database.info
@@ -379,7 +379,7 @@ class InstaseisSynthetics(_OtherSolver):
             )
         except ValueError as error:
             raise UserError(
-                f"{self.describe()}: event {events.name[event]}, station {self._stations.name[station]}: {one_line(error)}"
+                f"{self.describe()}: event {events.name[event]}, station {self._stations.name[station]}: {words_of(error)}"
             ) from None
         half_duration_s, samples = float(events.half_duration_s[event]), np.asarray(found[component], float)
 

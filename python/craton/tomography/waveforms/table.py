@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.hdf5_files import opened_hdf5
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.data_file import load_observations, save_observations
+from craton.tomography.data.data_file import ALLOWED, load_observations, save_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import PathTable
 
@@ -136,15 +137,10 @@ class WindowTable:
         file_name = Path(file_name)
         data = load_observations(file_name)
         paths = data.paths
-        try:
-            with h5py.File(file_name, "r") as file:
-                provenance = tuple(file["provenance"].asstr()[:]) if "provenance" in file else ()
-                quality = _read_quality(file, len(paths))
-                left_out = _read_rejected(file["rejected"], paths) if "rejected" in file else ()
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as problem:
-            raise UserError(
-                f"{file_name}: not a complete table of windows ({problem}); see docs/tomography_data.md"
-            ) from None
+        with opened_hdf5(file_name, ALLOWED, wrong="not a complete table of windows") as file:
+            provenance = tuple(file["provenance"].asstr()[:]) if "provenance" in file else ()
+            quality = _read_quality(file, len(paths))
+            left_out = _read_rejected(file["rejected"], paths) if "rejected" in file else ()
         numbers = {name: getattr(paths, name).tolist() for name in ("event", "station", "t_first_s", "samples")}
         observed = {"observed": np.split(data.observed, paths.offsets[1:-1]), "sigma_m": data.sigma.tolist()}
         windows = _windows({**numbers, **{name: getattr(paths, name) for name in KIND}, "quality": quality, **observed})

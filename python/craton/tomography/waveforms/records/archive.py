@@ -7,6 +7,7 @@ nothing at all can be read there is an error.
 from __future__ import annotations
 
 import glob
+import importlib.util
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -17,8 +18,8 @@ from typing import Any
 
 import h5py
 
-from craton.errors import UserError
-from craton.seismology.files import one_line
+from craton.errors import UserError, words_of
+from craton.runs.hdf5_files import opened_hdf5
 from craton.tomography.waveforms.decisions import Ledger
 
 RAW_TAG = "raw_recording"
@@ -47,7 +48,7 @@ def read_by_obspy(reader: Callable[[str], Any], files: Iterable[Path], ledger: L
             with warnings.catch_warnings(action="ignore"):
                 found = reader(str(file))
         except Exception as error:  # of many readers
-            ledger.reject("file", str(file), "unreadable", one_line(error))
+            ledger.reject("file", str(file), "unreadable", words_of(error))
         else:
             yield file, found
 
@@ -95,13 +96,14 @@ class Archive:
 
     def add(self, file: Path, ledger: Ledger) -> None:
         """Indexes a file; a damaged one goes to the ledger."""
+        is_asdf = h5py.is_hdf5(file)
+        if is_asdf:
+            need_pyasdf(file)
         try:
             with warnings.catch_warnings(action="ignore"):  # readers warn of what the checks below find anyway
-                found = self._asdf_pieces(file, ledger) if h5py.is_hdf5(file) else self._obspy_pieces(file)
-        except UserError:
-            raise
-        except Exception as error:  # of many readers
-            ledger.reject("file", str(file), "unreadable", one_line(error))
+                found = self._asdf_pieces(file, ledger) if is_asdf else self._obspy_pieces(file)
+        except Exception as error:  # of many readers, and of the guard
+            ledger.reject("file", str(file), "unreadable", words_of(error))
             return
         if not found:
             ledger.reject("file", str(file), "empty", "no waveform in it")
@@ -164,14 +166,20 @@ class Archive:
 
     def _asdf(self, file: Path) -> Any:
         if file not in self._open:
-            try:
-                from pyasdf import ASDFDataSet
-            except ImportError:
-                raise UserError(
-                    f"{file}: pyasdf is needed to read ASDF; allowed: pip install 'craton[seismology]', or MiniSEED"
-                ) from None
+            from pyasdf import ASDFDataSet
+
+            with opened_hdf5(file, "ASDF", foreign=True, look_at_all=False):
+                pass
             self._open[file] = ASDFDataSet(str(file), mode="r", mpi=False)
         return self._open[file]
+
+
+def need_pyasdf(file: Path) -> None:
+    """UserError where the package that reads ASDF is not installed."""
+    if importlib.util.find_spec("pyasdf") is None:
+        raise UserError(
+            f"{file}: pyasdf is needed to read ASDF; allowed: pip install 'craton[seismology]', or MiniSEED"
+        )
 
 
 def open_archive(files: Iterable[Path], ledger: Ledger, progress: Callable[[int], None] = lambda _: None) -> Archive:

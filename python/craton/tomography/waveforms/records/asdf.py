@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.hdf5_files import check_claim, opened_hdf5
 
 f64 = NDArray[np.float64]
 
@@ -31,8 +32,9 @@ class AsdfTrace:
 
     def read(self, origin_time: str) -> tuple[f64, float, float]:
         """Samples, the first one's seconds after the origin time, and seconds between them. UserError where that is missing."""
-        with h5py.File(self.file, "r") as file:
+        with opened_hdf5(self.file, "ASDF", look_at_all=False) as file:
             trace = file[self.name]
+            check_claim(self.file, trace)
             start_ns, rate_hz = (trace.attrs.get(name) for name in ("starttime", "sampling_rate"))
             if start_ns is None or rate_hz is None or not float(rate_hz) > 0.0 or trace.ndim != 1:
                 raise UserError(
@@ -45,15 +47,12 @@ class AsdfTrace:
 
 def traces_of(path: Path) -> Iterator[tuple[tuple[str, str], AsdfTrace]]:
     """(NET.STA, last letter of the channel) of each trace. UserError for a file that is no HDF5; nothing of one that is no ASDF."""
-    try:
-        with h5py.File(path, "r") as file:
-            stations = file.get("Waveforms")
-            found = [
-                ((station, name.partition("__")[0].split(".")[-1][-1:]), AsdfTrace(path, f"Waveforms/{station}/{name}"))
-                for station in (stations or ())
-                for name, held in stations[station].items()
-                if isinstance(held, h5py.Dataset) and "__" in name
-            ]
-    except OSError:
-        raise UserError(f"{path}: not a complete HDF5 file; allowed: ASDF") from None
+    with opened_hdf5(path, "ASDF", foreign=True, look_at_all=False) as file:
+        stations = file.get("Waveforms")
+        found = [
+            ((station, name.partition("__")[0].split(".")[-1][-1:]), AsdfTrace(path, f"Waveforms/{station}/{name}"))
+            for station in (stations or ())
+            for name, held in stations[station].items()
+            if isinstance(held, h5py.Dataset) and "__" in name
+        ]
     yield from found

@@ -18,12 +18,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from craton.errors import UserError
+from craton.errors import UserError, words_of
 from craton.runs.files import read_json, replaced, write_json
 from craton.runs.folder import Folder, RunFile
 from craton.runs.progress import ProgressBar
 from craton.runs.words import rate_text
-from craton.seismology.files import need_obspy, one_line, read_by_obspy
+from craton.seismology.files import need_obspy, read_by_obspy
 from craton.tomography.data.catalogue import Events
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
@@ -69,9 +69,9 @@ def downloaded(file: Path, request: Callable[[str], None]) -> None:
         try:
             request(str(aside))
         except FDSNNoDataException as error:
-            raise NoData(one_line(error)) from None
+            raise NoData(words_of(error)) from None
         except Exception as error:  # of ObsPy, urllib, sockets, readers
-            raise RequestFailed(one_line(error)) from None
+            raise RequestFailed(words_of(error)) from None
 
 
 @dataclass
@@ -174,7 +174,7 @@ class Fetcher:
                     self.clients[server] = Client(server, timeout=self.config.fetch.timeout_s)
             except Exception as error:  # of ObsPy, urllib, the XML of the service description
                 raise UserError(
-                    f"[fetch] server = {server!r}: {one_line(error)}; allowed: an FDSN web service that answers"
+                    f"[fetch] server = {server!r}: {words_of(error)}; allowed: an FDSN web service that answers"
                 ) from None
         return self.clients[server]
 

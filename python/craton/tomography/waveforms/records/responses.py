@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.seismology.files import one_line
+from craton.errors import words_of
 from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.records.archive import read_by_obspy
 from craton.tomography.waveforms.records.channels import Unusable
@@ -52,7 +52,7 @@ class Instrument:
             with warnings.catch_warnings(action="ignore"):
                 found = self.response.get_evalresp_response_for_frequencies(frequency_Hz, output="DISP")
         except Exception as error:  # of evalresp
-            raise Unusable("no response", f"the response cannot be evaluated: {one_line(error)}") from None
+            raise Unusable("no response", f"the response cannot be evaluated: {words_of(error)}") from None
         if not np.all(np.isfinite(found)) or not np.all(np.abs(found) > 0.0):
             raise Unusable("no response", "the response cannot be evaluated: it is zero or not finite in the band")
         return np.asarray(found)

@@ -1,0 +1,76 @@
+"""A child process that reads a file first: HDF5 ends the process on some damaged ones, which must not be that of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+LONGEST_S = 60.0
+MEMORY = 1 << 29
+"""Bytes that the child may take beyond twice the file's size: what a damaged file says of itself must not fill the machine."""
+READS = 1 << 24
+"""Bytes of each dataset that it reads: damage in what describes a dataset shows there, and files may be of any size."""
+
+
+def survives(path: Path) -> None:
+    """ValueError for a file that ends a process which reads it, or keeps it for a minute. A file is read once, not each time."""
+    state = path.stat()
+    _survives(str(path.absolute()), state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+@lru_cache(maxsize=1024)
+def _survives(path: str, _modified: int, _size: int, _inode: int) -> None:
+    # As a file of its own: to import the package would take longer than the reading.
+    command = [sys.executable, "-P", __file__, path]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=LONGEST_S,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"HDF5 has not read it within {LONGEST_S:g} s") from None
+    if done.returncode < 0:
+        raise ValueError(f"HDF5 ends with {signal.Signals(-done.returncode).name} when it reads it")
+
+
+def main(path: str) -> None:
+    """Reads what a file has of each kind, whatever that raises: what counts is that the process ends by itself."""
+    import h5py
+
+    with contextlib.suppress(OSError):
+        most = _address_space() + MEMORY + 2 * os.path.getsize(path)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+    def read(_name: str, item: object) -> None:
+        with contextlib.suppress(Exception):
+            dict(item.attrs)  # type: ignore[attr-defined]
+        with contextlib.suppress(Exception):
+            if isinstance(item, h5py.Dataset):
+                rows = max(1, READS // max(1, item.nbytes // item.shape[0])) if item.shape else 0
+                item[:rows] if item.shape else item[()]
+
+    with contextlib.suppress(Exception), h5py.File(path, "r") as file:
+        with contextlib.suppress(Exception):
+            dict(file.attrs)
+        file.visititems(read)
+
+
+def _address_space() -> int:
+    """Bytes that this process has reserved already."""
+    with open("/proc/self/statm", encoding="ascii") as numbers:
+        return int(numbers.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

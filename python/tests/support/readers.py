@@ -1,0 +1,810 @@
+"""Every file that Craton reads: how a small one is made, and who reads it. The campaign of mutated inputs goes over all of them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+LON, LAT = -118.0, 34.0
+FEW_CELLS = (4, 4, 4)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A kind of file. make writes one into a folder and gives its path; read reads one, and gives what it holds."""
+
+    make: Callable[[Path], Path]
+    read: Callable[[Path], Any]
+    ours: bool = False
+    """Craton writes it, with a seal or checksums of the elements: a flipped bit is refused, or changes nothing."""
+    foreign: bool = False
+    """Another program writes it: a child process reads it first, which takes a fraction of a second."""
+
+
+READERS: dict[str, Reader] = {}
+
+
+def reader(name: str, **settings: Any) -> Callable[[Any], Any]:
+    """A class with `make` and `read` becomes a reader of that name."""
+
+    def entered(cls: Any) -> Any:
+        READERS[name] = Reader(cls.make, cls.read, **settings)
+        return cls
+
+    return entered
+
+
+def support(name: str) -> Any:
+    """A module of the tests' own, also for a process that is no test."""
+    here = str(Path(__file__).parent)
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return importlib.import_module(name)
+
+
+def text(name: str, content: str) -> Callable[[Path], Path]:
+    """Writes a text file."""
+
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return make
+
+
+# --------------------------------------------------------------------------------------------------------- seismology, waves
+
+
+def grid() -> Any:
+    """20 x 16 x 8 km at 34 N, 118 W."""
+    from craton.seismology.geometry.grid import Grid
+    from craton.seismology.geometry.projection import projection_about
+
+    return Grid((200, 160, 80), 100.0, projection_about("azimuthal_equidistant", LON, LAT), 20.0, (10000.0, 8000.0))
+
+
+def fault() -> list[Any]:
+    """Six subfaults of nine samples."""
+    from craton.seismology.sources.srf import Subfault
+
+    none = np.empty(0, np.float32)
+    rates = np.sin(np.arange(9, dtype=np.float32)) ** 2
+    place = grid()
+    made = []
+    for n in range(6):
+        lon, lat = place.lon_lat(4000.0 + 900.0 * n, 5000.0)
+        made.append(
+            Subfault(
+                float(lon), float(lat), 2000.0, 30.0, 60.0, 90.0, area_m2=1e6, start_s=0.1 * n, sample_s=0.05,
+                slip_rates_m_s=(rates, none, none), slips_m=(1.0, 0.0, 0.0), vs_m_s=3000.0, density_kg_m3=2500.0,
+            )
+        )  # fmt: skip
+    return made
+
+
+def rigidity(x: Any, _y: Any, _z: Any) -> Any:
+    """Moduli of the ground: lambda and mu, Pa."""
+    return np.full(x.shape, 3.0e10), np.full(x.shape, 2.0e10)
+
+
+@reader("SRF, text")
+class _Srf:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.seismology.sources.srf import Plane, write_srf
+
+        write_srf(folder / "fault.srf", fault(), [Plane(LON, LAT, 3, 2, 3.0, 2.0, 30.0, 60.0, 0.5, 1.0, 1.0)])
+        return folder / "fault.srf"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.sources.srf import iterate_subfaults
+
+        return list(iterate_subfaults(path))
+
+
+@reader("SRF, HDF5", foreign=True)
+class _SrfHdf5:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        rows = fault()
+        from craton.seismology.sources import srf
+
+        with h5py.File(folder / "fault.h5", "w") as file:
+            for name, field in zip(srf.HDF5_NEEDED, vars(rows[0]), strict=False):
+                file[name] = [float(getattr(row, field)) for row in rows]
+            file["slip_rate_m_s"] = np.array([row.slip_rates_m_s[0] for row in rows])
+            file.attrs["sample_s"] = 0.05
+        return folder / "fault.h5"
+
+    read = _Srf.read
+
+
+@reader("partitioned source", ours=True)
+class _Partitioned:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.seismology.sources.partitioned_source import partition_source
+
+        return partition_source(_Srf.make(folder), folder / "parts.h5", grid(), rigidity)
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.sources.streamed_source import StreamedSource
+
+        with StreamedSource(path, grid(), 0.01) as source:
+            return source.position_m, [rates for _, rates in source.blocks(0, 60)]
+
+
+@reader("source time function")
+class _Series:
+    make = staticmethod(text("series.txt", "# t rate\n0.0 0.0\n0.1 1.0\n0.2 2.0\n0.3 1.0\n0.4 0.0\n"))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.sources.source_time import read_series
+
+        return read_series(path)
+
+
+@reader("receivers, CSV")
+class _Stations:
+    make = staticmethod(text("stations.csv", "name,x_m,y_m,z_m\nA,1000,2000,0\nB,3000.5,4000,10\n"))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.receivers import read_stations
+
+        return read_stations(path, grid())
+
+
+@reader("receivers, text")
+class _Points:
+    make = staticmethod(text("points.txt", "# x y z\n1400 1500 600\n1450 1450 50\n2000 900 1234\n"))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.receivers import read_points
+
+        return read_points(path, grid())
+
+
+@reader("receivers, NumPy")
+class _PointsNumpy:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        np.save(folder / "points.npy", np.array([[1400.0, 1500.0, 600.0], [2000.0, 900.0, 1234.0]]))
+        return folder / "points.npy"
+
+    read = _Points.read
+
+
+@reader("receivers, HDF5", foreign=True)
+class _PointsHdf5:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        with h5py.File(folder / "points.h5", "w") as file:
+            file["position_m"] = np.array([[1400.0, 1500.0, 600.0], [2000.0, 900.0, 1234.0]])
+        return folder / "points.h5"
+
+    read = _Points.read
+
+
+def gridded(folder: Path, name: str, classic: bool) -> Path:
+    """A medium in the convention of the Earth Model Collaboration, 3 x 4 x 5 points."""
+    import h5netcdf
+    from scipy.io import netcdf_file
+
+    axes = {
+        "depth": np.linspace(0, 10, 3),
+        "latitude": LAT + np.linspace(-1, 1, 4),
+        "longitude": LON + np.linspace(-1, 1, 5),
+    }
+    fields = {"vp": 6.0, "vs": 3.5, "rho": 2.7}
+    units = {
+        "depth": "km",
+        "latitude": "degrees_north",
+        "longitude": "degrees_east",
+        "vp": "km/s",
+        "vs": "km/s",
+        "rho": "g.cm-3",
+    }
+    path = folder / name
+    with netcdf_file(path, "w") if classic else h5netcdf.File(path, "w") as file:
+        for axis, values in axes.items():
+            if classic:
+                file.createDimension(axis, len(values))
+            else:
+                file.dimensions[axis] = len(values)
+        for variable, dimensions in [*((axis, (axis,)) for axis in axes), *((field, tuple(axes)) for field in fields)]:
+            made = (file.createVariable if classic else file.create_variable)(
+                variable, *(("f", dimensions) if classic else (dimensions, "f4"))
+            )
+            made[...] = axes[variable] if variable in axes else np.full((3, 4, 5), fields[variable], np.float32)
+            if classic:
+                made.units = units[variable]
+            else:
+                made.attrs["units"] = units[variable]
+    return path
+
+
+def medium_read(path: Path) -> Any:
+    """Its values at some points."""
+    from craton.seismology.ground import media_files
+
+    opener = media_files.open_netcdf if path.suffix == ".nc" else media_files.open_hdf5
+    place = grid()
+    return opener(path).at(place, np.array([1e4, 1.1e4]), np.array([8e3, 8e3]), np.array([500.0, 900.0]))
+
+
+@reader("media, NetCDF classic")
+class _MediaClassic:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return gridded(folder, "m.nc", classic=True)
+
+    read = staticmethod(medium_read)
+
+
+@reader("media, NetCDF 4", foreign=True)
+class _MediaNetcdf4:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return gridded(folder, "m.nc", classic=False)
+
+    read = staticmethod(medium_read)
+
+
+@reader("media, HDF5", foreign=True)
+class _MediaHdf5:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        with h5py.File(folder / "m.h5", "w") as file:
+            sides = [np.linspace(0, side, n) for side, n in zip((2e4, 1.6e4, 8e3), (5, 4, 3), strict=True)]
+            for name, values in zip("xyz", sides, strict=True):
+                file[name] = values
+            for name, value in {"vp": 6000.0, "vs": 3500.0, "rho": 2700.0}.items():
+                file[name] = np.full((5, 4, 3), value, np.float32)
+                file[name].attrs["axes"] = "x y z"
+        return folder / "m.h5"
+
+    read = staticmethod(medium_read)
+
+
+@reader("media in parts", ours=True)
+class _MediaParts:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.seismology.geometry.grid import Grid
+        from craton.seismology.ground.media import Layers
+        from craton.seismology.ground.media_partition import write_partitions
+
+        layers = Layers(rows=((300.0, 4000, 2000, 2600), (0.0, 6000, 3464, 2700)))
+        write_partitions(layers, Grid((6, 5, 8), 100.0), (1, 1, 1), folder / "media", subsamples=(1, 1, 1), margin=2)
+        return folder / "media" / "media-0-0-0.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.geometry.grid import Grid
+        from craton.seismology.ground.media_partition import open_partitions
+
+        place = Grid((6, 5, 8), 100.0)
+        return open_partitions(path.parent / "media.json").sample(place, place.box, (1, 1, 1))
+
+
+def wave_run(folder: Path) -> Path:
+    """The folder of a small run."""
+    from craton.seismology.wave_run.config import load_config
+    from craton.waves.run import run
+    from mpi4py import MPI
+
+    config = support("wave_config").write_config(folder)
+    run(load_config(config, directory=folder / "run"), MPI.COMM_SELF, report=False)
+    return folder / "run"
+
+
+@reader("seismograms", ours=True)
+class _Seismograms:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return wave_run(folder) / "seismograms.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.results import read_seismograms
+
+        return read_seismograms(path.parent)
+
+
+@reader("snapshots", ours=True)
+class _Snapshots:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return wave_run(folder) / "snapshots.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.results import read_snapshots
+
+        return read_snapshots(path)
+
+
+# -------------------------------------------------------------------------------------------------------------------- hazard
+
+
+@reader("strain Green's tensors", ours=True)
+class _Tensors:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return Path(support("hazard_runs").made_up(folder, points=5, samples=40, axes="x")[0][0])
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.hazard.motion.green_tensors import GreenTensors
+
+        green = GreenTensors.open([path])
+        return green.position_m, green.extract(np.arange(len(green.position_m)))
+
+
+@reader("hazard, a site's results", ours=True)
+class _Site:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        pipeline = support("hazard_pipeline")
+        results = pipeline.run_here(pipeline.write_config(folder), folder / "run")
+        return Path(results.folder.finished("A"))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.hazard.pipeline.post_processing import read_measures
+        from craton.hazard.results import read_results
+
+        found = read_results(path.parents[2] if path.parents[1].name == "sites" else path.parents[1])
+        return read_measures(path, "measures"), found.all_curves(), found.chosen("A"), found.at_first_probability("A")
+
+
+@reader("hazard, configuration")
+class _HazardConfig:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return Path(support("hazard_pipeline").write_config(folder))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.hazard.config import load_config
+
+        return load_config(path)
+
+
+@reader("waves, configuration")
+class _WavesConfig:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return Path(support("wave_config").write_config(folder))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.config import load_config
+
+        return load_config(path)
+
+
+# ----------------------------------------------------------------------------------------------------------------- multigrid
+
+
+def solver_of(cells: tuple[int, int, int]) -> Any:
+    """A multigrid solver on this rank."""
+    import craton
+    from craton import multigrid
+    from mpi4py import MPI
+
+    return multigrid.Solver(craton.World(MPI.COMM_SELF), cells)
+
+
+@reader("multigrid, problem", foreign=True)
+class _Problem:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        draw = np.random.default_rng(1)
+        with h5py.File(folder / "p.h5", "w") as file:
+            file["f"], file["alpha"] = draw.normal(size=FEW_CELLS), draw.uniform(0, 3, FEW_CELLS)
+            file["beta"] = draw.uniform(1, 10, FEW_CELLS)
+            file["boundary_values/x_before"] = 2.0
+            file.attrs["boundary"], file.attrs["a"] = "dirichlet periodic neumann:dirichlet", 100
+        return folder / "p.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.multigrid.files import read_problem
+
+        return read_problem(path)
+
+
+# ----------------------------------------------------------------------------------------------------------------------- scf
+
+
+@reader("molecule, XYZ")
+class _Xyz:
+    make = staticmethod(text("w.xyz", "3\nwater\nO 0 0 0.117\nH 0 0.757 -0.469\nH 0 -0.757 -0.469\n"))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.scf import Molecule
+
+        return Molecule.from_xyz(path)
+
+
+@reader("scf, checkpoint", ours=True)
+class _ScfCheckpoint:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.scf import RHF, Molecule
+
+        RHF(Molecule.from_xyz(_Xyz.make(folder)), "sto-3g").run(checkpoint=folder / "w.h5")
+        return folder / "w.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.scf.files.checkpoint import Checkpoint
+        from craton.scf.files.orbitals import StoredOrbitals
+
+        found = StoredOrbitals(path)
+        return Checkpoint.read(path), found.mo_energy, found.orbital("homo"), found.orbitals(0, 2)
+
+
+# ---------------------------------------------------------------------------------------------------------------- tomography
+
+
+def inversion(folder: Path) -> Path:
+    """The folder of a small run of three iterations."""
+    from craton.tomography.config.load import load_config
+    from craton.tomography.start import run
+    from mpi4py import MPI
+
+    config = (
+        load_config(EXAMPLES / "global" / "checkerboard.toml")
+        .replaced("run", directory=str(folder / "run"))
+        .replaced("data", filter_periods_s=(400.0, 250.0, 150.0, 120.0), sample_interval_s=15.0)
+        .replaced("modes", shortest_period_s=120.0, cache=str(folder / "modes"))
+        .replaced("basis", lateral_level=1, radial=5, radial_depths_km=())
+        .replaced("paths", maximum=40)
+        .replaced("target", checkerboard_degree=5, checkerboard_depth_nodes=1, plume_radius_km=1200.0)
+        .replaced("prior", correlation_km=1500.0, correlation_depth_km=500.0)
+        .replaced("inversion", max_iterations=1)
+    )
+    run(config, MPI.COMM_SELF)
+    return folder / "run"
+
+
+@reader("tomography, data.h5", ours=True)
+class _Data:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return inversion(folder) / "data.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.tomography.waveforms.table import WindowTable
+
+        return WindowTable.load(path)
+
+
+@reader("tomography, hessian.h5", ours=True)
+class _Hessian:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return inversion(folder) / "hessian.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.tomography.inversion.hessian_file import read_system
+        from craton.tomography.stored.run import read_problem
+        from mpi4py import MPI
+
+        problem = read_problem(path, MPI.COMM_SELF)
+        return read_system(path), np.asarray(problem.hessian.gather())
+
+
+@reader("tomography, model.h5", ours=True)
+class _Model:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return inversion(folder) / "model.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.tomography.folder import RunFolder
+
+        return RunFolder(path.parent).read_model()
+
+
+def global_model(folder: Path, classic: bool) -> Path:
+    """A model of the whole mantle: dvs."""
+    import h5netcdf
+    from scipy.io import netcdf_file
+
+    axes = {
+        "depth": np.linspace(50, 2850, 8),
+        "latitude": np.linspace(-90, 90, 10),
+        "longitude": np.arange(0.0, 360.0, 40.0),
+    }
+    path = folder / "start.nc"
+    shape = tuple(map(len, axes.values()))
+    values = np.cos(np.arange(np.prod(shape))).reshape(shape).astype("f4")
+    with netcdf_file(path, "w") if classic else h5netcdf.File(path, "w") as file:
+        for axis, points in axes.items():
+            if classic:
+                file.createDimension(axis, len(points))
+                file.createVariable(axis, "f4", (axis,))[:] = points
+            else:
+                file.dimensions[axis] = len(points)
+                file.create_variable(axis, (axis,), "f4")[...] = points
+        made = (
+            file.createVariable("dvs", "f4", tuple(axes)) if classic else file.create_variable("dvs", tuple(axes), "f4")
+        )
+        made[...] = values
+    return path
+
+
+def read_start(path: Path) -> Any:
+    """What the file says: dlnVs."""
+    from craton import _craton
+    from craton.tomography.model.netcdf_model import read_netcdf
+
+    return read_netcdf(path, _craton.EarthModel.prem())
+
+
+@reader("starting model, NetCDF classic")
+class _StartClassic:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return global_model(folder, classic=True)
+
+    read = staticmethod(read_start)
+
+
+@reader("starting model, NetCDF 4", foreign=True)
+class _StartNetcdf4:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return global_model(folder, classic=False)
+
+    read = staticmethod(read_start)
+
+
+@reader("synthetics, ASDF", foreign=True)
+class _Asdf:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        with h5py.File(folder / "synthetic.h5", "w") as file:
+            for channel in ("MXZ", "MXN"):
+                trace = file.create_dataset(
+                    f"Waveforms/II.AAA/II.AAA.S3.{channel}__2013-05-24T05:45:00__2013-05-24T06:45:00__synthetic",
+                    data=np.sin(np.arange(300.0)).astype("f4"),
+                )
+                trace.attrs["starttime"], trace.attrs["sampling_rate"] = 1369374300 * 10**9, 0.1
+        return folder / "synthetic.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.tomography.waveforms.records.asdf import traces_of
+
+        return [(which, trace.read("2013-05-24T05:45:07.9")) for which, trace in traces_of(path)]
+
+
+@reader("tomography, configuration")
+class _TomographyConfig:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        for path in (EXAMPLES / "global").glob("*.[ct][so][vm]*"):
+            (folder / path.name).write_bytes(path.read_bytes())
+        return folder / "checkerboard.toml"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.tomography.config.load import load_config
+
+        return load_config(path)
+
+
+def first_rows(name: str, rows: int) -> Callable[[Path], Path]:
+    """The first rows of a table among the examples, without its comments."""
+
+    def make(folder: Path) -> Path:
+        lines = (EXAMPLES / "global" / name).read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if not line.startswith("#")][: rows + 1]
+        return text(name, "\n".join(kept) + "\n")(folder)
+
+    return make
+
+
+def harmonics(folder: Path) -> Path:
+    """Degree 1 of 21 splines."""
+    rows = [" ".join(f"{0.01 * np.cos(n + 7 * row):.5f}" for n in range(4)) for row in range(21)]
+    return text("m.sph", "\n".join(rows) + "\n")(folder)
+
+
+def earth_table(folder: Path) -> Path:
+    """PREM as rows of depth, vp, vs and density."""
+    from craton import _craton
+
+    prem, rows = _craton.EarthModel.prem(), []
+    for depth_km in (0, 24, 24, 220, 670, 670, 2000, 2891, 2891, 4000, 5149, 5149, 6371):
+        solid = not 2891 <= depth_km <= 5149 or len(rows) in (7, 11)
+        rows.append(f"{depth_km} {8 + depth_km / 1000} {4.5 if solid else 0.0} {3.3 + depth_km / 1000} 1000 300")
+    assert prem is not None
+    return text("a.nd", "\n".join(rows) + "\n")(folder)
+
+
+def crust(folder: Path) -> Path:
+    """The Moho every 30 degrees."""
+    rows = [f"{lon} {lat} {20 + abs(lat) / 10} 3.5" for lat in range(-75, 90, 30) for lon in range(0, 360, 30)]
+    return text("moho.txt", "\n".join(rows) + "\n")(folder)
+
+
+def plain(name: str, make: Callable[[Path], Path], module: str, function: str, *more: Callable[[], Any]) -> None:
+    """A reader that is one function of the package, called with the path and what `more` make."""
+
+    def read(path: Path) -> Any:
+        return getattr(importlib.import_module(f"craton.{module}"), function)(path, *(each() for each in more))
+
+    READERS[name] = Reader(make, read)
+
+
+def forecasts(name: str) -> str:
+    """A text of the tests of forecasts."""
+    return str(getattr(support("hazard_forecasts"), name))
+
+
+def nrml() -> str:
+    """A fault source of OpenQuake."""
+    return str(support("hazard_faults").nrml(support("hazard_faults").SIMPLE_SOURCE))
+
+
+plain("earthquakes, CSV", first_rows("earthquakes.csv", 5), "tomography.data.catalogue", "read_events")
+plain("stations, CSV", first_rows("stations.csv", 5), "tomography.data.catalogue", "read_stations")
+plain("starting model, harmonics", harmonics, "tomography.model.harmonics", "read_harmonics")
+plain("Earth, table", earth_table, "tomography.model.earth_table", "read_earth")
+plain("crust, text", crust, "tomography.theory.crust", "read_crust")
+plain(
+    "media, layers",
+    text("layers.txt", "450 4000 2000 2600 80 40\n0 6000 3464 2700 100 50\n"),
+    "seismology.ground.media",
+    "read_layers",
+)
+plain(
+    "ruptures, table", lambda folder: text("r.csv", forecasts("TABLE"))(folder), "hazard.forecast.tables", "read_table", grid
+)  # fmt: skip
+plain("ruptures, NRML", lambda folder: text("m.xml", nrml())(folder), "hazard.forecast.nrml", "read_nrml", grid)
+plain(
+    "hazard curves, CSV",
+    text(
+        "c.csv",
+        "measure,years,site,longitude_deg,latitude_deg,level,probability\nPGA,50,A,10,45,0.1,0.5\n"
+        "PGA,50,A,10,45,0.2,0.2\nPGA,50,A,10,45,0.3,0.01\n",
+    ),
+    "hazard.curves.export",
+    "read_curves_csv",
+)
+plain(
+    "multigrid, configuration",
+    lambda folder: text("c.toml", (EXAMPLES / "multigrid" / "charges.toml").read_text(encoding="utf-8"))(folder),
+    "multigrid.config",
+    "load_config",
+)
+plain(
+    "scf, configuration",
+    lambda folder: text("c.toml", f'[molecule]\nfile = "{_Xyz.make(folder).name}"\n\n[method]\nbasis = "sto-3g"\n')(
+        folder
+    ),
+    "scf.config",
+    "load_config",
+)
+
+
+@reader("ruptures, OpenSHA")
+class _OpenSha:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return text("r.txt", forecasts("OPENSHA"))(folder)
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.hazard.forecast.tables import read_opensha_rupture
+
+        return read_opensha_rupture(path, grid(), source="0")
+
+
+@reader("record of a run")
+class _Record:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return wave_run(folder) / "record.json"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.folder import WavesFolder
+
+        return WavesFolder(path.parent).read_record()
+
+
+# -------------------------------------------------------------------------------------------------------------------- arrays
+
+
+@reader("matrix", ours=True)
+class _Matrix:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        import craton
+        from mpi4py import MPI
+
+        matrix = craton.ConvergentMatrix(craton.World(MPI.COMM_SELF), 40, 30, block=8)
+        rows, cols = np.arange(40), np.arange(30)
+        matrix.update(np.cos(np.arange(1200.0)).reshape(40, 30), rows, cols)
+        matrix.commit()
+        matrix.save(str(folder / "m.h5"), "m")
+        return folder / "m.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        import craton
+        from mpi4py import MPI
+
+        matrix = craton.ConvergentMatrix(craton.World(MPI.COMM_SELF), 40, 30, block=8)
+        matrix.load(str(path), "m")
+        return np.asarray(matrix.gather())
+
+
+@reader("distributed array", ours=True)
+class _DistArray:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        import craton
+        from mpi4py import MPI
+
+        array = craton.DistArray(craton.World(MPI.COMM_SELF), (7, 5, 6), "float32")
+        array[...] = np.cos(np.arange(210.0)).reshape(7, 5, 6).astype("f4")
+        array.save(str(folder / "a.h5"), "a")
+        return folder / "a.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        import craton
+        from mpi4py import MPI
+
+        array = craton.DistArray(craton.World(MPI.COMM_SELF), (7, 5, 6), "float32")
+        array.load(str(path), "a")
+        return np.asarray(array[...].get())
+
+
+@reader("symmetric matrix", ours=True)
+class _Symmetric:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        import craton
+        from mpi4py import MPI
+
+        matrix = craton.SymmetricMatrix(craton.World(MPI.COMM_SELF), 40, block=8)
+        draw = np.random.default_rng(2).normal(size=(40, 40))
+        matrix.update_symmetric(draw + draw.T, np.arange(40))
+        matrix.commit()
+        matrix.save(str(folder / "s.h5"), "s")
+        return folder / "s.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        import craton
+        from mpi4py import MPI
+
+        matrix = craton.SymmetricMatrix(craton.World(MPI.COMM_SELF), 40, block=8)
+        matrix.load(str(path), "s")
+        return np.asarray(matrix.gather())
