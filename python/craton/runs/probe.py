@@ -8,14 +8,29 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 LONGEST_S = 60.0
 MEMORY = 1 << 29
 """Bytes that the child may take beyond twice the file's size: what a damaged file says of itself must not fill the machine."""
 READS = 1 << 24
 """Bytes of each dataset that it reads: damage in what describes a dataset shows there, and files may be of any size."""
+
+OF_NETCDF = (
+    "CLASS",
+    "NAME",
+    "DIMENSION_LIST",
+    "units",
+    "axes",
+    "_FillValue",
+    "missing_value",
+    "scale_factor",
+    "add_offset",
+)
+"""Attributes that readers ask for by name: they may be read where the list of all cannot."""
 
 
 def survives(path: Path) -> None:
@@ -52,18 +67,34 @@ def main(path: str) -> None:
         most = _address_space() + MEMORY + 2 * os.path.getsize(path)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
-    def read(_name: str, item: object) -> None:
-        with contextlib.suppress(Exception):
-            dict(item.attrs)  # type: ignore[attr-defined]
-        with contextlib.suppress(Exception):
-            if isinstance(item, h5py.Dataset):
-                rows = max(1, READS // max(1, item.nbytes // item.shape[0])) if item.shape else 0
-                item[:rows] if item.shape else item[()]
+    seen: set[int] = set()
+
+    def visit(item: object) -> None:
+        """What it is, then what it holds: one thing that cannot be read must not hide the others."""
+        addresses = _some(lambda: [int(h5py.h5o.get_info(item.id).addr)])  # type: ignore[attr-defined]
+        if seen.issuperset(addresses) and addresses:
+            return
+        seen.update(addresses)
+        attributes = item.attrs  # type: ignore[attr-defined]
+        for name in (*_some(lambda: list(attributes)), *OF_NETCDF):
+            _some(lambda name=name: [attributes.get(name)])  # type: ignore[misc]
+        if isinstance(item, h5py.Dataset):
+            _some(lambda: [item[: max(1, READS // max(1, item.nbytes // item.shape[0]))] if item.shape else item[()]])
+        elif isinstance(item, h5py.Group) and addresses:
+            for name in _some(lambda: list(item)):
+                for each in _some(lambda name=name: [item[name]]):  # type: ignore[misc]
+                    visit(each)
 
     with contextlib.suppress(Exception), h5py.File(path, "r") as file:
-        with contextlib.suppress(Exception):
-            dict(file.attrs)
-        file.visititems(read)
+        visit(file)
+
+
+def _some(read: Callable[[], list[Any]]) -> list[Any]:
+    """What a function reads; nothing where it cannot."""
+    try:
+        return read()
+    except Exception:
+        return []
 
 
 def _address_space() -> int:

@@ -44,7 +44,7 @@ def test_stations_from_stationxml(tmp_path):
     ("text", "message"),
     [
         ("", r"columns none; allowed: name and x_m, y_m"),
-        ("name,x\na,1\n", r"columns name, x; allowed"),
+        ("name,x\na,1\n", r"columns 'name, x'; allowed"),
         ("name,x_m,y_m\n", r"no stations; allowed"),
         ("name,x_m,y_m\na,1,b\n", r"station 1: y_m = 'b'; allowed: a finite number"),
         ("name,x_m,y_m\na,1\n", r"station 1: y_m = ''; allowed"),

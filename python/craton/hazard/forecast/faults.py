@@ -29,6 +29,8 @@ __all__ = ["RIGIDITY_PA", "Floating", "SimpleFault", "fault_ruptures", "simple_f
 
 RIGIDITY_PA = 3.0e10
 MOST_SUBFAULTS = 10**7
+LONGEST_M = 5e6
+"""The rupture of Sumatra in 2004, the longest known, was 1300 km long."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,11 @@ def simple_fault(
         trace = np.column_stack(place.x_y(trace[:, 0], trace[:, 1]))
     if np.any(np.linalg.norm(np.diff(trace, axis=0), axis=1) == 0):
         raise wrong("a trace with the same point twice in a row", "points that lie apart")
+    length_m = float(np.linalg.norm(np.diff(trace, axis=0), axis=1).sum())
+    if length_m > LONGEST_M:
+        raise wrong(
+            f"a trace of {length_m / 1e3:.0f} km", f"{LONGEST_M / 1e3:g} km at most, for its ruptures fill memory"
+        )
     if not 0 < dip_deg <= 90:
         raise wrong(f"dip = {dip_deg:g} degrees", "above 0, to 90")
     if not (math.isfinite(lower_depth_m) and 0 <= upper_depth_m < lower_depth_m):

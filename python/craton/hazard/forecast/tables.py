@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from craton.errors import UserError
-from craton.foreign_text import whole_number
+from craton.foreign_text import quoted, whole_number
 from craton.hazard.forecast.faults import simple_fault
 from craton.hazard.forecast.forecast import Forecast, annual_rate, checked_years
 from craton.hazard.forecast.reading import located, number_of, text_of
@@ -89,9 +89,9 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
 def _columns(path: Path, line: int, names: list[str]) -> list[str]:
     for name in names:
         if name not in ALL:
-            raise UserError(f"{path}:{line}: column '{name}'; allowed: {', '.join(ALL)}")
+            raise UserError(f"{path}:{line}: column {quoted(name)}; allowed: {', '.join(ALL)}")
         if names.count(name) > 1:
-            raise UserError(f"{path}:{line}: column '{name}' twice; allowed: once")
+            raise UserError(f"{path}:{line}: column {quoted(name)} twice; allowed: once")
     for name in NEEDED:
         if name not in names:
             raise UserError(f"{path}:{line}: no column '{name}'; allowed: {', '.join(ALL)}")

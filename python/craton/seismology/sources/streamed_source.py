@@ -105,6 +105,12 @@ class StreamedSource:
         # of one tile and some windows the pieces lie together, and so do their samples
         base = int(pieces[0, 3])
         samples = self._file["samples"][base : int(pieces[-1, 3] + pieces[-1, 2])]
+        if (
+            np.any(pieces[:, 2] < 0)
+            or np.any(pieces[:, 3] < base)
+            or np.any(pieces[:, 3] - base > len(samples) - pieces[:, 2])
+        ):
+            raise ValueError(f"pieces {p0} to {p1 - 1} go beyond the samples")
         own = self._row_of(pieces[:, 0])
         pieces, own = pieces[own >= 0], own[own >= 0]
         if not len(own):
@@ -134,6 +140,8 @@ class StreamedSource:
         self._window_s, self._windows = float(file.attrs["window_s"]), int(file.attrs["windows"])
         self._groups = file["groups"][:]
         tiles, first, side = file["tiles"][:], file["points"][:], file.attrs["tile_cells"] * grid.spacing_m
+        if len(self._groups) != len(tiles) * self._windows + 1:
+            raise ValueError(f"{len(self._groups)} groups for {len(tiles)} tiles and {self._windows} windows")
         near = np.flatnonzero(np.all((tiles + 1) * side >= low, axis=1) & np.all(tiles * side <= high, axis=1))
         own, tables = [], []
         for tile in near:

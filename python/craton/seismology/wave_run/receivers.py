@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.foreign_text import whole_number
+from craton.foreign_text import quoted, whole_number
 from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
@@ -108,9 +108,9 @@ def _station_csv(path: Path, grid: Grid) -> tuple[list[str], Array]:
     header = [cell.strip() for cell in rows[0]] if rows else []
     columns = next((c for c in COLUMNS if {"name", *c[:2]} <= set(header)), None)
     if columns is None:
+        found = quoted(", ".join(header), 80) if header else "none"
         raise UserError(
-            f"{path}: columns {', '.join(header)[:80] or 'none'}; allowed: name and x_m, y_m (z_m), or longitude_deg, latitude_deg "
-            "(depth_m)"
+            f"{path}: columns {found}; allowed: name and x_m, y_m (z_m), or longitude_deg, latitude_deg (depth_m)"
         )
     names, places = [], []
     for number, row in enumerate(rows[1:], 1):
