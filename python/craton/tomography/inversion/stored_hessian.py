@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from craton.arrays.matrix import TrianglePart
 from craton.arrays.symmetric_matrix import parts_of_packed
-from craton.runs.agreement import share
+from craton.runs.agreement import on_root, on_some, share
 from craton.runs.hdf5_files import opened_hdf5
 from craton.tomography.inversion.hessian_file import LEFT, NOT_COMPLETE, check_checksum, checksum_of_rows
 from craton.tomography.prior.parts import CHUNK_BYTES, summed
@@ -35,22 +35,24 @@ class StoredHessian:
         The first product compares the elements with their checksum: UserError on every rank where they are others.
         """
         own = np.zeros(len(vector))
+        on_some(self.comm, self.comm.size, lambda _: self._add_own(own, vector))
+        if len(self.sums) == 1:
+            found = sum(self.comm.allgather(self.sums[0]))
+            on_root(self.comm, lambda: self._compare(found))
+            self.sums.append(found)
+        return summed(own, self.comm)
+
+    def _add_own(self, own: f64, vector: f64) -> None:
+        """What this rank's rows give to the product."""
         for part in self.own_parts():
             elements = np.where(part.taken(), part.local, 0.0).astype(np.float64)
             own[part.rows] += elements @ vector[part.cols]
             elements[part.rows[:, None] == part.cols] = 0.0  # the mirror image of what is beside the diagonal
             own[part.cols] += elements.T @ vector[part.rows]
-        self._compare()
-        return summed(own, self.comm)
 
-    def _compare(self) -> None:
-        """Collective: the sum of all that has been read, once."""
-        if len(self.sums) != 1:
-            return
-        found = sum(self.comm.allgather(self.sums[0]))
+    def _compare(self, found: int) -> None:
         with opened_hdf5(self.file, LEFT, wrong=NOT_COMPLETE) as opened:
             check_checksum(opened["hessian"], found)
-        self.sums.append(found)
 
     def own_parts(self) -> Iterator[TrianglePart]:
         """This rank's share of the rows, some at a time."""
