@@ -50,9 +50,17 @@ long: build build/audit/build.ninja
 wheel: .venv/craton-bootstrapped
 	$(BIN)/python tools/check_wheel
 
-## sanitize   the C++ tests under the address, undefined-behaviour and thread sanitizers
+## sanitize   all C++ tests, on 1 to 8 ranks, under the address, undefined-behaviour and thread sanitizers
 .PHONY: sanitize
 sanitize: build/asan-ubsan/build.ninja build/tsan/build.ninja
+	cmake --build --preset asan-ubsan
+	cmake --build --preset tsan-whole
+	tools/run_tests "sanitizers" ctest --preset asan-ubsan-whole $(CTEST_ARGS) \
+	  -- "thread sanitizer" ctest --preset tsan-whole $(CTEST_ARGS)
+
+## sanitize-quick   of these what CI has time for: on 1 and 3 ranks, and by threads what several of them share
+.PHONY: sanitize-quick
+sanitize-quick: build/asan-ubsan/build.ninja build/tsan/build.ninja
 	cmake --build --preset asan-ubsan
 	cmake --build --preset tsan
 	tools/run_tests "sanitizers" ctest --preset asan-ubsan $(CTEST_ARGS) -- "thread sanitizer" ctest --preset tsan $(CTEST_ARGS)
@@ -98,6 +106,20 @@ slurm: build
 .PHONY: mutate
 mutate: build
 	$(BIN)/python tools/mutate --count $(or $(COUNT),20000)
+
+## repeat     the C++ tests on several ranks 50 times, with half of the cores that they want: which fail sometimes
+.PHONY: repeat
+repeat: build/audit/build.ninja
+	cmake --build --preset audit
+	tools/repeat_tests --count $(or $(COUNT),50)
+
+## fuzz       files that a reader does not refuse in one line, looked for by the branches they take (installs clang and atheris)
+.PHONY: fuzz
+fuzz: build
+	tools/bootstrap --fuzz
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	$(BIN)/python tools/fuzz --minutes $(or $(MINUTES),10)
 
 ## simulate   the runtime on 16 to 1,024 simulated ranks (installs SimGrid; docs/simulation.md)
 .PHONY: simulate

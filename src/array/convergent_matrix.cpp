@@ -134,8 +134,11 @@ template <class T> std::int64_t convergent_matrix<T>::stripe_number(std::int64_t
 }
 
 template <class T> runtime::stripe_lock& convergent_matrix<T>::stripe(int rank, std::int64_t j_local) const {
-    auto* locks = reinterpret_cast<runtime::stripe_lock*>(memory_.base(rank)); // zeroed memory is unlocked locks
-    return locks[stripe_number(j_local)];
+    return locks_of(rank)[at(stripe_number(j_local))];
+}
+
+template <class T> std::span<runtime::stripe_lock> convergent_matrix<T>::locks_of(int rank) const {
+    return {reinterpret_cast<runtime::stripe_lock*>(memory_.base(rank)), at(stripes)}; // zeroed memory is unlocked locks
 }
 
 template <class T> T* convergent_matrix<T>::storage(int rank) const {
@@ -191,8 +194,10 @@ template <class T> void convergent_matrix<T>::update(T value, std::int64_t row, 
     const std::int64_t j_local = layout_.cols.local(col);
     const auto i_local = static_cast<std::int32_t>(layout_.rows.local(row));
     T* const column = base + j_local * layout_.leading_dimension(target);
-    const std::lock_guard guard(stripe(target, j_local));
-    merge_column(operation_, column, &value, {std::span(&i_local, 1), {}, true}, 0, 1, next_column<T>{column, column});
+    auto& lock = stripe(target, j_local);
+    const std::lock_guard guard(lock);
+    lock.count() +=
+        merge_column(operation_, column, &value, {std::span(&i_local, 1), {}, true}, 0, 1, next_column<T>{column, column});
     world_->count_direct_update();
 }
 
@@ -300,25 +305,27 @@ void convergent_matrix<T>::add_here(std::span<const target_part> parts, const Fi
                 continue;
             }
             const std::lock_guard guard(lock, std::adopt_lock);
-            add_columns(part, fill, {begin, b});
+            lock.count() += add_columns(part, fill, {begin, b});
         }
     }
 }
 
 template <class T>
 template <class Fill>
-void convergent_matrix<T>::add_columns(const target_part& part, const Fill& fill, column_range columns) {
+std::int64_t convergent_matrix<T>::add_columns(const target_part& part, const Fill& fill, column_range columns) {
     const timed_phase timed(update_phase::copying);
     const std::int64_t lld = layout_.leading_dimension(part.target);
     T* const base = storage(part.target);
     const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
+    std::int64_t wraps = 0;
     for (std::int64_t b = columns.begin; b < columns.end; ++b) {
         const comm::work_time work(comm::work::merge);
         const std::int64_t after = std::min(b + 1, part.columns() - 1);
-        add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)], part.last[at(b)],
-                               next_column<T>{storage_column(after), fill.block_column(part, after)});
+        wraps += add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)],
+                                        part.last[at(b)], next_column<T>{storage_column(after), fill.block_column(part, after)});
         work.done(at(part.taken(b)) * sizeof(T));
     }
+    return wraps;
 }
 
 // What was left for later, until nothing is left.
@@ -363,8 +370,9 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
         const timed_phase timed(update_phase::copying);
         for (; b < ready && &stripe(part.target, part.cols->local[at(b)]) == &lock; ++b) {
             const std::int64_t after = std::min(b + 1, columns - 1);
-            merge_column(operation_, storage_column(b), fill.column(b), part.places, part.first[at(b)], part.last[at(b)],
-                         next_column<T>{storage_column(after), fill.column(std::min(after, ready - 1))});
+            lock.count() +=
+                merge_column(operation_, storage_column(b), fill.column(b), part.places, part.first[at(b)], part.last[at(b)],
+                             next_column<T>{storage_column(after), fill.column(std::min(after, ready - 1))});
         }
     }
 }
@@ -530,18 +538,29 @@ template <class T> void convergent_matrix<T>::apply_piece(runtime::payload_reade
             const std::int64_t begin = first.empty() ? 0 : first[at(b)];
             const std::int64_t end = last.empty() ? header.rows : last[at(b)];
             const next_column<T> next{base + local_cols[at(std::min(b + 1, columns - 1))] * lld, from + (end - begin) - begin};
-            merge_column(operation_, base + local_cols[at(b)] * lld, from - begin, places, begin, end, next);
+            lock.count() += merge_column(operation_, base + local_cols[at(b)] * lld, from - begin, places, begin, end, next);
             from += end - begin;
         }
     }
     work.done(at(header.elements) * sizeof(T));
 }
 
-template <class T> void convergent_matrix<T>::commit() { world_->quiesce(); }
+template <class T> void convergent_matrix<T>::commit() {
+    world_->quiesce();
+    if constexpr (std::is_integral_v<T>) {
+        std::int64_t wraps = 0;
+        for (auto& lock : locks_of(world_->rank())) { // a neighbour may be ahead, in its next update
+            const std::lock_guard guard(lock);
+            wraps += lock.count();
+        }
+        wraps_.tell(operation_.is_modulo(), wraps, "matrix", world_->rank());
+    }
+}
 
 template <class T> void convergent_matrix<T>::reset() {
     commit();
     std::ranges::fill(local(), operation_.identity());
+    for (auto& lock : locks_of(world_->rank())) lock.count() = 0;
     memory_.join_pages();
     world_->barrier();
 }

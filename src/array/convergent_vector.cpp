@@ -54,7 +54,9 @@ void convergent_vector<T>::add(int target, std::span<const std::int32_t> places,
     auto* lock = runtime::global_ptr<runtime::stripe_lock>{&memory_, target, 0}.local();
     T* const to = runtime::global_ptr<T>{&memory_, target, storage_offset_bytes}.local();
     const std::lock_guard guard(*lock);
-    for (std::size_t a = 0; a < places.size(); ++a) add_to(to[places[a]], values[a]);
+    std::int64_t wraps = 0;
+    for (std::size_t a = 0; a < places.size(); ++a) wraps += add_counting_wraps(to[places[a]], values[a]);
+    lock->count() += wraps;
 }
 
 template <class T> void convergent_vector<T>::update(std::span<const T> values, std::span<const std::int64_t> indices) {
@@ -103,11 +105,25 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
     }
 }
 
-template <class T> void convergent_vector<T>::commit() { world_->quiesce(); }
+template <class T> void convergent_vector<T>::commit() {
+    world_->quiesce();
+    if constexpr (std::is_integral_v<T>) {
+        auto& lock = own_lock(); // a neighbour may be ahead, in its next update
+        lock.lock();
+        const std::int64_t wraps = lock.count();
+        lock.unlock();
+        wraps_.tell(false, wraps, "vector", world_->rank());
+    }
+}
+
+template <class T> runtime::stripe_lock& convergent_vector<T>::own_lock() const {
+    return *runtime::global_ptr<runtime::stripe_lock>{&memory_, world_->rank(), 0}.local();
+}
 
 template <class T> void convergent_vector<T>::reset() {
     commit();
     std::ranges::fill(local(), T{});
+    own_lock().count() = 0;
     world_->barrier();
 }
 

@@ -16,7 +16,7 @@ namespace craton::array {
 template <class T>
 reproducible_matrix<T>::reproducible_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, double largest,
                                             std::int64_t block_rows, std::int64_t block_cols, process_grid grid)
-    : encoding_(largest), sums_(ranks, rows, cols, block_rows, block_cols, grid) {}
+    : encoding_(largest), sums_(ranks, rows, cols, block_rows, block_cols, grid, merge<std::int64_t>::add_modulo()) {}
 
 namespace {
 

@@ -4,11 +4,13 @@
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
+#include <craton/comm/long_exchange.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -22,13 +24,16 @@ std::int64_t reduce(std::int64_t value, MPI_Op operation, MPI_Comm comm) {
     return result;
 }
 
-// MPI counts in 32 bits: long vectors are reduced in slices.
-template <class T> void reduce_slices(std::span<T> values, MPI_Datatype type, MPI_Op how, MPI_Comm comm) {
+// MPI counts in 32 bits: long vectors travel in slices. visit(first, count) for each.
+template <class Visit> void for_each_slice(std::size_t size, Visit visit) {
     constexpr std::size_t slice = std::size_t{1} << 24;
-    for (std::size_t first = 0; first < values.size(); first += slice) {
-        const auto count = static_cast<int>(std::min(slice, values.size() - first));
+    for (std::size_t first = 0; first < size; first += slice) visit(first, static_cast<int>(std::min(slice, size - first)));
+}
+
+template <class T> void reduce_slices(std::span<T> values, MPI_Datatype type, MPI_Op how, MPI_Comm comm) {
+    for_each_slice(values.size(), [&](std::size_t first, int count) {
         MPI_Allreduce(MPI_IN_PLACE, values.data() + first, count, type, how, comm);
-    }
+    });
 }
 
 } // namespace
@@ -155,28 +160,39 @@ std::string communicator::broadcast(const std::string& value, int root) const {
     MPI_Bcast(&length, 1, MPI_INT64_T, root, comm_);
     std::string result = value;
     result.resize(static_cast<std::size_t>(length));
-    MPI_Bcast(result.data(), base::narrow<int>(length, "broadcast length"), MPI_CHAR, root, comm_);
+    for_each_slice(result.size(),
+                   [&](std::size_t first, int count) { MPI_Bcast(result.data() + first, count, MPI_CHAR, root, comm_); });
     return result;
 }
 
 void communicator::broadcast_in_place(std::span<std::int64_t> values, int root) const {
-    MPI_Bcast(values.data(), base::narrow<int>(static_cast<std::int64_t>(values.size()), "values broadcast"), MPI_INT64_T, root,
-              comm_);
+    for_each_slice(values.size(),
+                   [&](std::size_t first, int count) { MPI_Bcast(values.data() + first, count, MPI_INT64_T, root, comm_); });
 }
 
 namespace {
 
+// Of counts and places that MPI can take.
 std::vector<int> narrowed(std::span<const std::int64_t> values) {
     std::vector<int> narrow;
     narrow.reserve(values.size());
-    for (const std::int64_t value : values) narrow.push_back(base::narrow<int>(value, "items exchanged between ranks"));
+    for (const std::int64_t value : values) narrow.push_back(static_cast<int>(value));
     return narrow;
 }
 
-std::vector<int> places_of(std::span<const std::int64_t> counts) {
+std::vector<std::int64_t> places_of(std::span<const std::int64_t> counts) {
     std::vector<std::int64_t> places(counts.size());
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), std::int64_t{0});
-    return narrowed(places);
+    return places;
+}
+
+// Collective: whether MPI's own exchange can count all of these, of every rank.
+bool countable(const communicator& ranks, std::initializer_list<std::span<const std::int64_t>> all) {
+    std::int64_t most = 0;
+    for (const auto values : all) {
+        for (const std::int64_t value : values) most = std::max(most, value);
+    }
+    return ranks.maximum(most) <= std::numeric_limits<int>::max();
 }
 
 } // namespace
@@ -185,12 +201,17 @@ void communicator::exchange_items(std::span<const float> send, std::span<const s
                                   std::span<const std::int64_t> send_count, std::span<float> receive,
                                   std::span<const std::int64_t> receive_first, std::span<const std::int64_t> receive_count,
                                   std::int64_t floats_per_item) const {
+    if (!countable(*this, {send_first, send_count, receive_first, receive_count, std::span(&floats_per_item, 1)})) {
+        exchange_in_messages(*this, std::as_bytes(send), send_first, send_count, std::as_writable_bytes(receive), receive_first,
+                             receive_count, floats_per_item * static_cast<std::int64_t>(sizeof(float)));
+        return;
+    }
     const auto from = narrowed(send_first);
     const auto to = narrowed(receive_first);
     const auto gives = narrowed(send_count);
     const auto takes = narrowed(receive_count);
     MPI_Datatype item = MPI_DATATYPE_NULL; // so that counts are of items
-    MPI_Type_contiguous(base::narrow<int>(floats_per_item, "floats of an item"), MPI_FLOAT, &item);
+    MPI_Type_contiguous(static_cast<int>(floats_per_item), MPI_FLOAT, &item);
     MPI_Type_commit(&item);
     MPI_Alltoallv(send.data(), gives.data(), from.data(), item, receive.data(), takes.data(), to.data(), item, comm_);
     MPI_Type_free(&item);
@@ -203,10 +224,17 @@ communicator::sorted_integers communicator::exchange(std::span<const std::int64_
     MPI_Alltoall(counts.data(), 1, MPI_INT64_T, received.counts.data(), 1, MPI_INT64_T, comm_);
     received.values.resize(
         static_cast<std::size_t>(std::accumulate(received.counts.begin(), received.counts.end(), std::int64_t{0})));
+    const auto send_first = places_of(counts);
+    const auto receive_first = places_of(received.counts);
+    if (!countable(*this, {counts, received.counts, send_first, receive_first})) {
+        exchange_in_messages(*this, std::as_bytes(values), send_first, counts, std::as_writable_bytes(std::span(received.values)),
+                             receive_first, received.counts, sizeof(std::int64_t));
+        return received;
+    }
     const auto gives = narrowed(counts);
     const auto takes = narrowed(received.counts);
-    const auto from = places_of(counts);
-    const auto to = places_of(received.counts);
+    const auto from = narrowed(send_first);
+    const auto to = narrowed(receive_first);
     MPI_Alltoallv(values.data(), gives.data(), from.data(), MPI_INT64_T, received.values.data(), takes.data(), to.data(),
                   MPI_INT64_T, comm_);
     return received;

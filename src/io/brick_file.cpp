@@ -5,6 +5,7 @@
 #include "element_type.hpp"
 #include "hdf5_handle.hpp"
 #include "patience.hpp"
+#include "piece_bytes.hpp"
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
@@ -60,9 +61,9 @@ using piece = array::domain;
 
 // As many whole planes as fit the buffer, or rows of one, but no less than a row. Every rank has as many pieces, some of them
 // empty.
-std::vector<piece> pieces_of(const array::block_extents& e, std::int64_t element_size, std::size_t buffer_bytes,
+std::vector<piece> pieces_of(const array::block_extents& e, std::int64_t element_size, std::int64_t bytes,
                              const comm::communicator& ranks) {
-    const std::int64_t rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer_bytes) / element_size / e.nx);
+    const std::int64_t rows = std::max<std::int64_t>(1, bytes / element_size / e.nx);
     const std::int64_t planes = std::max<std::int64_t>(1, rows / e.ny);
     const std::int64_t rows_of_plane = std::min(rows, e.ny);
     std::vector<piece> pieces;
@@ -100,7 +101,7 @@ template <class T> class brick_transfer {
   public:
     brick_transfer(const array::block_grid<T>& grid, const transfer_options& options)
         : grid_(&grid), ranks_(&grid.ranks().communicator()), options_(&options),
-          pieces_(pieces_of(grid.extents(), sizeof(T), options.buffer_bytes, *ranks_)), type_(element_type(element_of<T>::value)) {
+          pieces_(pieces_of(grid.extents(), sizeof(T), piece_bytes(options), *ranks_)), type_(element_type(element_of<T>::value)) {
         const auto most = std::ranges::max_element(pieces_, {}, &piece::cells)->cells();
         buffer_.resize(static_cast<std::size_t>(most));
     }

@@ -5,6 +5,7 @@
 #include "element_type.hpp"
 #include "hdf5_handle.hpp"
 #include "patience.hpp"
+#include "piece_bytes.hpp"
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
@@ -53,8 +54,8 @@ void cut(const piece& what, std::int64_t most, std::vector<piece>& pieces) {
 }
 
 // What this rank transfers in each round: neighbours in the file are written at once. As many rounds on every rank.
-std::vector<piece> pieces_of_rank(const stored_rectangles& data, const comm::communicator& ranks, std::size_t buffer_bytes) {
-    const std::int64_t fit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer_bytes) / element_bytes(data.element));
+std::vector<piece> pieces_of_rank(const stored_rectangles& data, const comm::communicator& ranks, std::int64_t bytes) {
+    const std::int64_t fit = std::max<std::int64_t>(1, bytes / element_bytes(data.element));
     const std::int64_t share = (cells_of(data.extents) + ranks.size() - 1) / ranks.size();
     std::vector<piece> all;
     cut({list(data.extents.size(), 0), data.extents}, std::min(fit, share), all);
@@ -89,7 +90,7 @@ class rectangle_transfer {
     rectangle_transfer(const stored_rectangles& data, runtime::world& ranks, const std::string& name,
                        const transfer_options& options)
         : data_(&data), world_(&ranks), name_(&name), options_(&options), type_(element_type(data.element)),
-          pieces_(pieces_of_rank(data, ranks.communicator(), options.buffer_bytes)) {
+          pieces_(pieces_of_rank(data, ranks.communicator(), piece_bytes(options))) {
         std::int64_t most = 1;
         for (const auto& each : pieces_) most = std::max(most, each.cells());
         buffer_.resize(static_cast<std::size_t>(most * element_bytes(data.element)));

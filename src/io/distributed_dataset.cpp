@@ -4,6 +4,7 @@
 #include "element_type.hpp"
 #include "opaque_elements.hpp"
 #include "patience.hpp"
+#include "piece_bytes.hpp"
 #include "whole_rows.hpp"
 
 #include <fmt/format.h>
@@ -87,8 +88,7 @@ template <class Transfer>
 void for_each_piece(direction where, const stored_array& data, int rank, const transfer_options& options, hid_t file_space,
                     Transfer transfer) {
     const auto& layout = data.layout;
-    const std::int64_t fit =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(options.buffer_bytes) / element_bytes(data.element));
+    const std::int64_t fit = std::max<std::int64_t>(1, piece_bytes(options) / element_bytes(data.element));
     const std::int64_t widest = most_of_a_process(layout.cols);
     const std::int64_t most_rows = std::max<std::int64_t>(1, fit / widest);
     const std::int64_t most_cols = std::min(fit, widest);
@@ -138,8 +138,7 @@ std::string transfer_in_words(const std::string& name) { return fmt::format("the
 
 // Of each of the buffers that whole rows take: parts, shares, rows, and rows to compare with.
 std::int64_t elements_that_fit(const stored_array& data, const transfer_options& options) {
-    constexpr std::size_t most = std::size_t{4} << 30; // MPI counts what travels between two ranks in 31 bits
-    return static_cast<std::int64_t>(std::min(options.buffer_bytes, most)) / 4 / element_bytes(data.element);
+    return piece_bytes(options) / 4 / element_bytes(data.element);
 }
 
 // Collective: false on every rank when a transfer has failed on any, or is to stop.

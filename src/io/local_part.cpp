@@ -256,6 +256,13 @@ std::vector<named_array> mapped_part::arrays(const std::vector<named_array>& lik
 }
 
 std::string mapped_part::damage(const std::vector<named_array>& like, int rank) const {
+    // A header that its checksum does not contradict may still list other arrays than these.
+    if (stretches_.size() != like.size())
+        return fmt::format("rank {}'s part is damaged: it lists {} arrays, not {}", rank, stretches_.size(), like.size());
+    for (std::size_t k = 0; k < like.size(); ++k) {
+        if (stretches_[k].bytes != elements_bytes(like[k].data, rank))
+            return fmt::format("array '{}' of rank {}'s part is damaged", like[k].name, rank);
+    }
     const auto own = arrays(like);
     for (std::size_t k = 0; k < own.size(); ++k) {
         if (local_checksum(own[k].data, rank) != stretches_[k].checksum)

@@ -1,6 +1,7 @@
 #include <craton/io/series_file.hpp>
 
 #include "item_gather.hpp"
+#include "piece_bytes.hpp"
 #include "running_file.hpp"
 
 #include <craton/base/assert.hpp>
@@ -52,7 +53,7 @@ struct series_file::state {
         sort_points(own);
         const std::int64_t unit_bytes = 4 * points_per_chunk * components * at_once;
         gather.emplace(world.communicator(), sorted, description.points, points_per_chunk,
-                       static_cast<std::int64_t>(options.transfer.buffer_bytes) / unit_bytes);
+                       piece_bytes(options.transfer) / unit_bytes);
         buffer.resize(sorted.size() * static_cast<std::size_t>(components * at_once));
         samples = file.samples_written();
         kept = samples;

@@ -1,6 +1,7 @@
 #include <craton/io/snapshot_file.hpp>
 
 #include "item_gather.hpp"
+#include "piece_bytes.hpp"
 #include "running_file.hpp"
 
 #include <craton/base/assert.hpp>
@@ -51,7 +52,7 @@ struct snapshot_file::state {
         CRATON_ASSERT(all.sum(cells) == description.extent[0] * description.extent[1] * description.extent[2]);
         const auto fields = static_cast<std::int64_t>(description.fields.size());
         const std::int64_t frame_bytes = std::max<std::int64_t>(1, 4 * fields * all.maximum(cells));
-        const auto room = static_cast<std::int64_t>(options.transfer.buffer_bytes);
+        const auto room = piece_bytes(options.transfer);
         at_once = std::clamp<std::int64_t>(room / frame_bytes, 1, options.samples_at_once);
         const std::int64_t layer = description.extent[0] * description.extent[layers_are_z ? 1 : 2];
         const auto numbers = own_numbers();

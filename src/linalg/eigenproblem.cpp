@@ -47,6 +47,7 @@ void require_converged(int info, const char* call) {
 
 template <class T> std::vector<double> symmetric_eigenvalues(array::convergent_matrix<T>& matrix) {
     constexpr const char* call = "symmetric_eigenvalues";
+    require_countable(matrix.layout());
     prepare(matrix, call);
     const process_context context = context_of(matrix);
     const auto a = whole(context, matrix);
@@ -78,6 +79,7 @@ std::vector<double> symmetric_eigenproblem(array::convergent_matrix<T>& matrix, 
                         call, a.rows.extent, a.cols.extent, a.rows.block, a.rows.processes, a.cols.processes, z.rows.extent,
                         z.cols.extent, z.rows.block, z.cols.block, z.rows.processes, z.cols.processes));
     }
+    require_countable(matrix.layout());
     prepare(matrix, call);
     const process_context context = context_of(matrix);
     const auto a = whole(context, matrix);

@@ -18,6 +18,20 @@ void strsm_(const char* side, const char* uplo, const char* transa, const char* 
             const float* alpha, const float* a, const int* lda, float* b, const int* ldb);
 void dtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
             const double* alpha, const double* a, const int* lda, double* b, const int* ldb);
+void strmm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
+            const float* alpha, const float* a, const int* lda, float* b, const int* ldb);
+void dtrmm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
+            const double* alpha, const double* a, const int* lda, double* b, const int* ldb);
+void ssymm_(const char* side, const char* uplo, const int* m, const int* n, const float* alpha, const float* a, const int* lda,
+            const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
+void dsymm_(const char* side, const char* uplo, const int* m, const int* n, const double* alpha, const double* a, const int* lda,
+            const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
+void ssymv_(const char* uplo, const int* n, const float* alpha, const float* a, const int* lda, const float* x, const int* incx,
+            const float* beta, float* y, const int* incy);
+void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a, const int* lda, const double* x, const int* incx,
+            const double* beta, double* y, const int* incy);
+void slauum_(const char* uplo, const int* n, float* a, const int* lda, int* info);
+void dlauum_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* pivots, int* rank, const double* tol, double* work,
              int* info);
 void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
@@ -44,6 +58,9 @@ template <> struct blas<float> {
     static constexpr auto gemv = &sgemv_;
     static constexpr auto syrk = &ssyrk_;
     static constexpr auto trsm = &strsm_;
+    static constexpr auto trmm = &strmm_;
+    static constexpr auto symm = &ssymm_;
+    static constexpr auto symv = &ssymv_;
 };
 
 template <> struct blas<double> {
@@ -51,18 +68,23 @@ template <> struct blas<double> {
     static constexpr auto gemv = &dgemv_;
     static constexpr auto syrk = &dsyrk_;
     static constexpr auto trsm = &dtrsm_;
+    static constexpr auto trmm = &dtrmm_;
+    static constexpr auto symm = &dsymm_;
+    static constexpr auto symv = &dsymv_;
 };
 
 template <> struct lapack<float> {
     static constexpr auto syevd = &ssyevd_;
     static constexpr auto potrf = &spotrf_;
     static constexpr auto trtri = &strtri_;
+    static constexpr auto lauum = &slauum_;
 };
 
 template <> struct lapack<double> {
     static constexpr auto syevd = &dsyevd_;
     static constexpr auto potrf = &dpotrf_;
     static constexpr auto trtri = &dtrtri_;
+    static constexpr auto lauum = &dlauum_;
 };
 
 } // namespace craton::linalg

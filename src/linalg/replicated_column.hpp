@@ -16,14 +16,14 @@ template <class T> class replicated_column {
         : ranks_(&matrix.ranks()), layout_{{length, matrix.layout().rows.block, matrix.layout().rows.processes},
                                            {1, matrix.layout().cols.block, matrix.layout().cols.processes}},
           mine_(static_cast<std::size_t>(layout_.leading_dimension(ranks_->rank()))),
-          description_(context.descriptor(layout_, ranks_->rank())) {}
+          description_(context.descriptor(layout_, ranks_->rank())), alone_(context.alone()) {}
 
     replicated_column(const process_context& context, const array::convergent_matrix<T>& matrix, std::span<const double> values)
         : replicated_column(context, matrix, static_cast<std::int64_t>(values.size())) {
         for_each_mine([&](std::size_t i, T& value) { value = static_cast<T>(values[i]); });
     }
 
-    [[nodiscard]] part<T> whole() { return {mine_.data(), description_, 1, 1, description_[2], 1}; }
+    [[nodiscard]] part<T> whole() { return {mine_.data(), description_, 1, 1, description_[2], 1, alone_}; }
 
     /// Collective, blocking: the vector on every rank.
     [[nodiscard]] std::vector<double> gather() {
@@ -46,6 +46,7 @@ template <class T> class replicated_column {
     array::block_cyclic layout_;
     std::vector<T> mine_;
     descriptor description_;
+    bool alone_;
 };
 
 } // namespace craton::linalg

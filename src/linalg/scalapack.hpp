@@ -13,8 +13,6 @@ void Cfree_blacs_system_handle(int handle);
 void Cblacs_gridinit(int* context, const char* order, int rows, int cols);
 void Cblacs_gridexit(int context);
 
-void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int* ja, const int* desca, int* info);
-void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
 void pstrtri_(const char* uplo, const char* diag, const int* n, float* a, const int* ia, const int* ja, const int* desca,
               int* info);
 void pdtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* ia, const int* ja, const int* desca,
@@ -83,7 +81,6 @@ using descriptor = std::array<int, 9>;
 template <class T> struct scalapack;
 
 template <> struct scalapack<float> {
-    static constexpr auto potrf = &pspotrf_;
     static constexpr auto trtri = &pstrtri_;
     static constexpr auto lauum = &pslauum_;
     static constexpr auto trsm = &pstrsm_;
@@ -98,7 +95,6 @@ template <> struct scalapack<float> {
 };
 
 template <> struct scalapack<double> {
-    static constexpr auto potrf = &pdpotrf_;
     static constexpr auto trtri = &pdtrtri_;
     static constexpr auto lauum = &pdlauum_;
     static constexpr auto trsm = &pdtrsm_;

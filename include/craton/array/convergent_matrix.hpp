@@ -4,6 +4,7 @@
 #include <craton/array/matrix_element.hpp>
 #include <craton/array/merge.hpp>
 #include <craton/array/trapezoid.hpp>
+#include <craton/array/wrap_notice.hpp>
 #include <craton/base/matrix_view.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/stripe_lock.hpp>
@@ -86,7 +87,8 @@ template <class T> class convergent_matrix {
                       const trapezoid& taken);
 
     /// Collective, blocking: every update made before it by any rank has been applied when it returns. The threads of this rank
-    /// must have returned from their updates.
+    /// must have returned from their updates. Of whole numbers: where sums in this rank's part have left the range of 64 bits and
+    /// have not come back, and it has not been told, one line on the standard error says so (none of merge::add_modulo()).
     void commit();
 
     /// Collective: commits, then makes all elements the merge's identity.
@@ -132,7 +134,8 @@ template <class T> class convergent_matrix {
     template <class Fill>
     void add_here(std::span<const target_part> parts, const Fill& fill, column_range columns,
                   std::vector<postponed_columns>& postponed);
-    template <class Fill> void add_columns(const target_part& part, const Fill& fill, column_range columns);
+    // Returns what merge_column() does.
+    template <class Fill> std::int64_t add_columns(const target_part& part, const Fill& fill, column_range columns);
     template <class Fill> void add_postponed(update_plan& plan, const Fill& fill, std::vector<postponed_columns>& left);
     template <class Fill> void apply_here(const target_part& part, Fill fill);
     template <class Fill> void send_to_nodes(update_plan& plan, std::span<int> targets, const Fill& fill);
@@ -150,6 +153,7 @@ template <class T> class convergent_matrix {
     void require_square(const char* call) const;
     [[nodiscard]] std::int64_t stripe_number(std::int64_t j_local) const;
     [[nodiscard]] runtime::stripe_lock& stripe(int rank, std::int64_t j_local) const;
+    [[nodiscard]] std::span<runtime::stripe_lock> locks_of(int rank) const;
     [[nodiscard]] T* storage(int rank) const;
 
     runtime::world* world_;
@@ -158,6 +162,7 @@ template <class T> class convergent_matrix {
     runtime::segment memory_;
     runtime::handler_id update_handler_;
     runtime::handler_id read_handler_;
+    wrap_notice wraps_;
 };
 
 extern template class convergent_matrix<float>;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <craton/array/block_cyclic.hpp>
+#include <craton/array/wrap_notice.hpp>
 #include <craton/runtime/segment.hpp>
+#include <craton/runtime/stripe_lock.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <complex>
@@ -12,8 +14,8 @@
 namespace craton::array {
 
 /// A vector, block-cyclic over all ranks, to which any thread of any rank adds at any time: the gradient beside the Hessian.
-/// The contract is convergent_matrix's. Instantiated for the
-/// same element types; sums only.
+/// The contract is convergent_matrix's, also for sums of whole numbers beyond 64 bits. Instantiated for the same element types;
+/// sums only.
 template <class T> class convergent_vector {
   public:
     /// Collective. All elements zero. Throws user_error for a size or block below 1.
@@ -39,11 +41,13 @@ template <class T> class convergent_vector {
 
   private:
     void add(int target, std::span<const std::int32_t> places, std::span<const T> values) const;
+    [[nodiscard]] runtime::stripe_lock& own_lock() const;
 
     runtime::world* world_;
     cyclic_dimension layout_;
     runtime::segment memory_;
     runtime::handler_id handler_;
+    wrap_notice wraps_;
 };
 
 extern template class convergent_vector<float>;

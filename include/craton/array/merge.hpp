@@ -22,6 +22,19 @@ template <class T> void add_to(T& into, const T& arriving) {
     }
 }
 
+/// As add_to(); returns how many times 2^64 a sum of whole numbers has lost: -1, 0 or 1. 0 of other elements.
+template <class T> std::int64_t add_counting_wraps(T& into, const T& arriving) {
+    if constexpr (std::is_integral_v<T>) {
+        const T before = into;
+        add_to(into, arriving);
+        const bool over = ((before ^ into) & (arriving ^ into)) < 0; // both had the other sign
+        return over ? (arriving < 0 ? -1 : 1) : 0;
+    } else {
+        into += arriving;
+        return 0;
+    }
+}
+
 /// How an arriving element joins the one that is there. The operation must be associative and commutative: updates are merged in
 /// any order (French et al. 2015, III-A). The identity is what every element starts as and what reset() makes it again: merging a
 /// value into the identity gives the value.
@@ -32,6 +45,14 @@ template <class T> class merge {
     using function = std::function<void(std::span<T> into, std::span<const T> arriving)>;
 
     [[nodiscard]] static merge add() { return {merge_kind::add, T{}, {}}; }
+    /// The same, for whole numbers that are meant modulo 2^64: no commit warns of sums beyond their range.
+    [[nodiscard]] static merge add_modulo()
+        requires std::is_integral_v<T>
+    {
+        merge made = add();
+        made.is_modulo_ = true;
+        return made;
+    }
     /// The smaller of the two; not for complex elements.
     [[nodiscard]] static merge minimum()
         requires std::is_arithmetic_v<T>
@@ -51,6 +72,7 @@ template <class T> class merge {
     [[nodiscard]] merge_kind kind() const noexcept { return kind_; }
     [[nodiscard]] const T& identity() const noexcept { return identity_; }
     [[nodiscard]] const function& combine() const noexcept { return combine_; }
+    [[nodiscard]] bool is_modulo() const noexcept { return is_modulo_; }
 
   private:
     merge(merge_kind kind, T identity, function combine) : kind_(kind), identity_(identity), combine_(std::move(combine)) {}
@@ -66,6 +88,7 @@ template <class T> class merge {
     merge_kind kind_;
     T identity_;
     function combine_;
+    bool is_modulo_ = false;
 };
 
 } // namespace craton::array

@@ -71,12 +71,11 @@ class communicator {
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::span<const std::int64_t> values) const;
     /// The root's string on every rank.
     [[nodiscard]] std::string broadcast(const std::string& value, int root = 0) const;
-    /// The root's values on every rank; as many everywhere, fewer than 2^31.
+    /// The root's values on every rank; as many everywhere, any number.
     void broadcast_in_place(std::span<std::int64_t> values, int root = 0) const;
 
     /// Sends to each rank items send_first[r], send_first[r] + 1, ... of `send`, as many as send_count[r], and receives its items
-    /// for this rank likewise: items are so many floats each. Blocking, does not poll. Counts and places up to 2^31; throws
-    /// user_error on the rank where one is larger, or an item is.
+    /// for this rank likewise: items are so many floats each. Blocking, does not poll. Any counts and places.
     void exchange_items(std::span<const float> send, std::span<const std::int64_t> send_first,
                         std::span<const std::int64_t> send_count, std::span<float> receive,
                         std::span<const std::int64_t> receive_first, std::span<const std::int64_t> receive_count,

@@ -39,7 +39,7 @@ struct transfer_options {
     /// Passed on to MPI-IO, over those of the environment (hints_from_environment); the same on every rank.
     io::hints hints = {};
     /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every
-    /// rank.
+    /// rank. More than 1 GiB counts as 1 GiB: HDF5 and MPI-IO count bytes in 32 bits here and there.
     std::size_t buffer_bytes = std::size_t{64} << 20;
     io::read_back verify = io::read_back::some;
     /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5

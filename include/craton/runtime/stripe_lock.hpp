@@ -25,11 +25,15 @@ class stripe_lock {
     }
     void unlock() noexcept { word_.store(0, std::memory_order_release); }
 
+    /// For a count of something that the lock guards.
+    [[nodiscard]] std::int64_t& count() noexcept { return count_; }
+
   private:
     static constexpr int spins_before_yield = 200;
     std::atomic<std::uint32_t> word_{0};
+    std::int64_t count_ = 0;
     // One lock per cache line, so that neighbours do not slow each other.
-    [[maybe_unused]] std::byte padding_[60]{};
+    [[maybe_unused]] std::byte padding_[48]{};
 };
 static_assert(sizeof(stripe_lock) == 64 && std::atomic<std::uint32_t>::is_always_lock_free);
 

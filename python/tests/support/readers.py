@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ import h5py
 import numpy as np
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+CORPORA = Path(__file__).parents[1] / "corpora"
+"""A folder for each reader of which an input is kept: what has failed once, or takes a way that others do not."""
 LON, LAT = -118.0, 34.0
 FEW_CELLS = (4, 4, 4)
 
@@ -40,6 +43,11 @@ def reader(name: str, **settings: Any) -> Callable[[Any], Any]:
         return cls
 
     return entered
+
+
+def slug(name: str) -> str:
+    """A name of a reader as one of a folder."""
+    return re.sub(r"\W+", "-", name).strip("-").lower()
 
 
 def support(name: str) -> Any:
@@ -614,6 +622,139 @@ class _TomographyConfig:
         from craton.tomography.config.load import load_config
 
         return load_config(path)
+
+
+def earthquake() -> Any:
+    """An ObsPy catalogue of one event with a moment tensor."""
+    import io
+
+    from obspy import read_events
+
+    return read_events(io.BytesIO(CMT.encode()), format="CMTSOLUTION")
+
+
+CMT = """ PDE 2013  5 24  5 44 49.60  33.9000 -118.1000 10.0 7.9 7.9 SOMEWHERE
+event name:     201305240544A
+time shift:     10.0
+half duration:  2.0
+latitude:       33.9500
+longitude:      -118.0500
+depth:          9.0000
+Mrr:      -1.670000e+25
+Mtt:       3.820000e+24
+Mpp:       1.290000e+25
+Mrt:      -7.850000e+24
+Mrp:      -3.570000e+25
+Mtp:       8.950000e+24
+"""
+
+
+@reader("earthquake, CMTSOLUTION")
+class _Cmt:
+    make = staticmethod(text("CMTSOLUTION", CMT))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.sources.point_sources import read_catalogue_event
+
+        return read_catalogue_event(path)
+
+
+@reader("earthquake, QuakeML")
+class _QuakeMl:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        earthquake().write(str(folder / "quake.xml"), format="QUAKEML")
+        return folder / "quake.xml"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.tomography.waveforms.decisions import Ledger
+        from craton.tomography.waveforms.records.earthquakes import read_earthquakes
+
+        return _Cmt.read(path), read_earthquakes([path], [], Ledger())
+
+
+@reader("stations, StationXML")
+class _StationXml:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from obspy.core.inventory import Inventory, Network, Station
+
+        stations = [Station(code, LAT, LON, 100.0) for code in ("AAA", "BBB")]
+        Inventory([Network("CI", stations)], source="Craton").write(str(folder / "s.xml"), format="STATIONXML")
+        return folder / "s.xml"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.wave_run.receivers import read_stations
+        from craton.tomography.waveforms.decisions import Ledger
+        from craton.tomography.waveforms.records.responses import read_instruments
+
+        read_instruments([path], [], Ledger())
+        return read_stations(path, grid())
+
+
+def recorded(folder: Path, name: str, form: str) -> Path:
+    """A record of a minute."""
+    from obspy import Trace, UTCDateTime
+
+    header = {
+        "network": "CI",
+        "station": "AAA",
+        "channel": "BHZ",
+        "delta": 0.1,
+        "starttime": UTCDateTime("2013-05-24T05:45"),
+    }
+    trace = Trace(np.cos(np.arange(600.0)).astype("f4"), header)
+    trace.write(str(folder / name), format=form)
+    return folder / name
+
+
+def read_records(path: Path) -> Any:
+    """What its station recorded, and what the ledger says."""
+    from craton.tomography.waveforms.decisions import Ledger
+    from craton.tomography.waveforms.records.archive import open_archive
+    from obspy import UTCDateTime
+
+    ledger = Ledger()
+    archive = open_archive([path], ledger)
+    first = UTCDateTime("2013-05-24T05:45:05")
+    found = [archive.read(station, first, first + 40, ledger) for station in archive.stations]
+    return [(trace.id, trace.data) for stream in found for trace in stream], ledger.decisions
+
+
+@reader("records, MiniSEED")
+class _MiniSeed:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return recorded(folder, "a.mseed", "MSEED")
+
+    read = staticmethod(read_records)
+
+
+@reader("records, SAC")
+class _Sac:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return recorded(folder, "a.sac", "SAC")
+
+    read = staticmethod(read_records)
+
+
+@reader("mode catalogue", ours=True)
+class _Modes:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        _Modes.read(folder / "modes" / "none")
+        return next((folder / "modes").iterdir())
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton import _craton
+        from craton.tomography.theory.modes import toroidal_catalogue
+
+        return toroidal_catalogue(_craton.EarthModel.prem(), 600.0, path.parent, note=lambda _: None).arrays()
 
 
 def first_rows(name: str, rows: int) -> Callable[[Path], Path]:

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -71,6 +73,31 @@ TEST_P(convergent_vector_test, bad_updates_are_refused_whole) {
     EXPECT_THROW(convergent_vector<double>(world(), 10, 0), user_error);
     vector.commit();
     EXPECT_EQ(vector.gather(), std::vector<double>(10, 0.0));
+}
+
+// Said once for each change, and not of sums that have come back.
+TEST_P(convergent_vector_test, sums_of_whole_numbers_beyond_their_range_are_told) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    convergent_vector<std::int64_t> vector(world(), 10, 2);
+    const auto told_by_commit = [&](std::int64_t value) {
+        if (world().rank() == world().size() - 1) vector.update(std::vector{value}, std::vector<std::int64_t>{0});
+        testing::internal::CaptureStderr();
+        vector.commit();
+        world().barrier(); // nobody updates before all have looked
+        return testing::internal::GetCapturedStderr();
+    };
+    const bool owns = world().rank() == 0;
+    EXPECT_EQ(told_by_commit(most), "");
+    const auto told = told_by_commit(3);
+    EXPECT_EQ(told.find("craton: warning: vector of int64: sums on rank 0 have left the range of int64") != std::string::npos, owns)
+        << told;
+    EXPECT_EQ(told_by_commit(1), "");  // nothing new
+    EXPECT_EQ(told_by_commit(-9), ""); // back again
+    EXPECT_TRUE(!owns || vector.local()[0] == most - 5);
+    world().barrier();
+    EXPECT_EQ(told_by_commit(9).empty(), !owns);
+    vector.reset();
+    EXPECT_EQ(told_by_commit(5), "");
 }
 
 } // namespace

@@ -14,6 +14,8 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace merges_tests {
@@ -174,6 +176,59 @@ TEST_P(merges_test, tiles_are_asked_for_instead_of_a_block) {
     expected.commit();
     EXPECT_EQ(matrix.read_slice(all_indices(), all_indices()), expected.read_slice(all_indices(), all_indices()));
     world().quiesce();
+}
+
+// A sum of whole numbers that leaves the range of 64 bits is told by the rank that has it, however its parts came: as a block, its
+// triangle, a tile, one element. Not where it has come back, nor of what is meant modulo 2^64.
+TEST_P(merges_test, sums_of_whole_numbers_beyond_their_range_are_told) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    const std::vector<std::int64_t> first{0, 1};
+    const auto block_of = [](const std::vector<std::int64_t>& block) { return base::column_major(block.data(), 2, 2, 2); };
+    const auto told_by_commit = [&](convergent_matrix<std::int64_t>& matrix) {
+        testing::internal::CaptureStderr();
+        matrix.commit();
+        world().barrier(); // nobody updates before all have looked
+        return testing::internal::GetCapturedStderr();
+    };
+    const bool owns = world().rank() == 0;
+    const bool updates = world().rank() == world().size() - 1;
+    for (int way = 0; way < 4; ++way) {
+        convergent_matrix<std::int64_t> matrix(world(), 40, 40, 8, 8);
+        convergent_matrix<std::int64_t> modulo(world(), 40, 40, 8, 8, {}, merge<std::int64_t>::add_modulo());
+        const auto update = [&](std::int64_t value) {
+            if (!updates) return;
+            const std::vector<std::int64_t> block{value, 0, 1, 1};
+            const auto tile = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, std::int64_t* to,
+                                  std::int64_t stride, const array::tile_ahead&) {
+                for (std::size_t b = 0; b < cols.size(); ++b) {
+                    for (std::size_t a = 0; a < rows.size(); ++a)
+                        to[a + b * static_cast<std::size_t>(stride)] = rows[a] == 0 && cols[b] == 0 ? value : 1;
+                }
+            };
+            for (auto* each : {&matrix, &modulo}) {
+                if (way == 0) each->update(block_of(block), first, first);
+                if (way == 1) each->update_symmetric(block_of(block), first);
+                if (way == 2) each->update_tiles(tile, first, first, trapezoid::all());
+                if (way == 3) each->update(value, 0, 0);
+            }
+        };
+        update(most - 2);
+        EXPECT_EQ(told_by_commit(matrix), "") << way;
+        update(7);
+        const auto told = told_by_commit(matrix);
+        EXPECT_EQ(told.find("craton: warning: matrix of int64: sums on rank 0 have left the range of int64") != std::string::npos,
+                  owns)
+            << way << told;
+        update(-8);
+        EXPECT_EQ(told_by_commit(matrix), "") << way;
+        EXPECT_TRUE(!owns || matrix.local()[0] == most - 3) << way;
+        world().barrier();
+        update(9);
+        EXPECT_EQ(told_by_commit(matrix).empty(), !owns) << way;
+        EXPECT_EQ(told_by_commit(modulo), "") << way;
+        matrix.reset();
+        EXPECT_EQ(told_by_commit(matrix), "") << way;
+    }
 }
 
 TEST_P(merges_test, fill_lower_and_scale) {

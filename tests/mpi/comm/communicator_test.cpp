@@ -1,6 +1,7 @@
 #include "../../expect_user_error.hpp"
 
 #include <craton/comm/communicator.hpp>
+#include <craton/comm/long_exchange.hpp>
 #include <craton/comm/mailbox.hpp>
 #include <craton/comm/request_set.hpp>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,32 @@ TEST(communicator, exchanges_integers_and_items) {
             EXPECT_EQ(pairs[2 * at], static_cast<float>(1000 * r + me));
             EXPECT_EQ(pairs[2 * at + 1], static_cast<float>(m));
         }
+    }
+}
+
+// As MPI's own exchange, in messages so short that each pair has several.
+TEST(communicator, exchanges_in_messages) {
+    const auto world = communicator::world();
+    const std::int64_t n = world.size();
+    const std::int64_t me = world.rank();
+    const auto count = [](std::int64_t from, std::int64_t to) { return (3 * from + 5 * to) % 7; };
+    std::vector<std::int64_t> gives, takes, from, to;
+    std::vector<float> send, by_mpi;
+    for (std::int64_t q = 0; q < n; ++q) {
+        gives.push_back(count(me, q));
+        takes.push_back(count(q, me));
+        from.push_back(static_cast<std::int64_t>(send.size()) / 3);
+        to.push_back(static_cast<std::int64_t>(by_mpi.size()) / 3);
+        for (std::int64_t k = 0; k < 3 * gives.back(); ++k) send.push_back(static_cast<float>(100 * me + 10 * q + k));
+        by_mpi.resize(by_mpi.size() + static_cast<std::size_t>(3 * takes.back()));
+    }
+    auto in_messages = by_mpi;
+    world.exchange_items(send, from, gives, by_mpi, to, takes, 3);
+    for (const std::int64_t bytes : {5, 12, 1000}) {
+        std::ranges::fill(in_messages, -1.0F);
+        craton::comm::exchange_in_messages(world, std::as_bytes(std::span(send)), from, gives,
+                                           std::as_writable_bytes(std::span(in_messages)), to, takes, 3 * sizeof(float), bytes);
+        EXPECT_EQ(in_messages, by_mpi);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -75,6 +76,41 @@ TYPED_TEST(scatter_kernels_test, every_part_of_a_list_equals_reference) {
     for (std::int64_t first = 0; first <= count; ++first) {
         for (std::int64_t last = first; last <= count; last += 3) expect_lines_equal_reference<TypeParam>(places, first, last);
     }
+}
+
+// Both ways count the sums that leave the range of 64 bits, upwards and downwards.
+TEST(scatter_kernels, sums_of_whole_numbers_beyond_their_range_are_counted) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    const std::vector<std::int32_t> places{0, 1, 2, 3, 4, 5, 9, 17, 18, 30};
+    std::vector<std::int64_t> before(40, 5);
+    std::vector<std::int64_t> src(places.size(), 7);
+    std::vector<place_line> lines;
+    find_lines(places, {}, line_elements<std::int64_t>, lines);
+    const auto expect = [&](std::int64_t wraps) {
+        auto one_by_one = before, by_lines = before;
+        EXPECT_EQ(scatter_add_reference(one_by_one.data(), src.data(), places.data(), std::ssize(places)), wraps);
+        EXPECT_EQ(scatter_add_lines<source_order::by_number>(by_lines.data(), src.data(), std::span<const place_line>(lines), 0,
+                                                             std::ssize(places),
+                                                             next_column<std::int64_t>{by_lines.data(), src.data()}),
+                  wraps);
+        EXPECT_EQ(by_lines, one_by_one);
+    };
+    expect(0);
+    before[9] = most; // + 7
+    expect(1);
+    before[2] = before[3] = most - 6;
+    expect(3);
+    before[30] = least;
+    src.back() = -1;
+    expect(2);
+    before[0] = least;
+    src[0] = least;
+    expect(1);
+    before[0] = before[9] = before[2] = before[3] = before[30] = 0; // the ends themselves are within
+    src[0] = least;
+    src[1] = most - 5;
+    expect(0);
 }
 
 TYPED_TEST(scatter_kernels_test, custom_merges_see_repeated_places_one_after_the_other) {

@@ -20,7 +20,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from craton.errors import UserError
+from craton.errors import UserError, words_of
 from craton.hazard.forecast.faults import Floating, SimpleFault, fault_ruptures, simple_fault, whole_surface_ruptures
 from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.magnitude_area import RELATIONS
@@ -267,6 +267,8 @@ def _parsed(path: Path) -> Element:
             parser.ParseFile(stream)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; allowed: a source model in NRML 0.5") from None
+    except LookupError as error:  # of an encoding that its first line names
+        raise UserError(f"{path}:1: not valid XML: {words_of(error)}; allowed: UTF-8") from None
     except expat.ExpatError as error:
         raise UserError(f"{path}:{error.lineno}: not valid XML: {expat.ErrorString(error.code)}") from None
     return top.children[0]

@@ -45,10 +45,14 @@ def moment_tensor_event(event: Any) -> MomentTensorEvent:
     if origin is None or None in (origin.time, origin.longitude, origin.latitude, origin.depth):
         raise ValueError("it has no origin with a depth; allowed: an event with time, longitude, latitude and depth")
     duration = moment.source_time_function.duration if moment.source_time_function else None
+    try:
+        name, time = _name(event, moment, origin), str(origin.time).rstrip("Z")
+    except OverflowError:
+        raise ValueError("its time is in no calendar; allowed: years 1 to 9999") from None
     regions = [d.text for d in event.event_descriptions if d.type in ("region name", "Flinn-Engdahl region")]
     return MomentTensorEvent(
-        name=_name(event, moment, origin),
-        time=str(origin.time).rstrip("Z"),
+        name=name,
+        time=time,
         longitude_deg=origin.longitude,
         latitude_deg=origin.latitude,
         depth_m=origin.depth,

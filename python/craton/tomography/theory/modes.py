@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import pathlib
 import warnings
 import zipfile
@@ -76,8 +77,8 @@ def frequencies(
     file = whole.with_name(f"frequencies-{whole.name}")
     if file.exists():
         try:
-            with np.load(file, allow_pickle=False) as stored:
-                return _by_name(stored["n"], stored["l"], stored["omega_rad_s"])
+            stored = stored_arrays(file)
+            return _by_name(stored["n"], stored["l"], stored["omega_rad_s"])
         except DAMAGED as problem:
             note(f"the mode cache {file} is damaged ({problem}); the modes are computed again")
     arrays = kind.solve(earth, **options).arrays()
@@ -91,6 +92,30 @@ def frequencies(
     return _by_name(*kept.values())
 
 
+def stored_arrays(file: pathlib.Path) -> dict[str, Any]:
+    """The arrays of a file that np.savez wrote. One of DAMAGED where it is not whole.
+
+    Nothing is allocated for more than the file holds.
+    """
+    with zipfile.ZipFile(file) as archive:
+        held = sum(member.file_size for member in archive.infolist())
+    if held > file.stat().st_size:  # they lie in it as they are
+        raise ValueError(f"its arrays are said to have {held} bytes, and it has {file.stat().st_size}")
+    found = {}
+    with np.load(file, allow_pickle=False) as stored:
+        for name in stored.files:
+            with stored.zip.open(f"{name}.npy") as member:
+                version = np.lib.format.read_magic(member)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read(member)
+            if math.prod(shape) * dtype.itemsize > held:
+                raise ValueError(
+                    f"array {name!r} is said to have the shape {shape}, and the file has {held} bytes of arrays"
+                )
+            found[name] = stored[name]
+    return found
+
+
 def _by_name(n: Any, l: Any, omega_rad_s: Any) -> dict[tuple[int, int], float]:  # noqa: E741 (the field's name)
     return dict(zip(zip(n.tolist(), l.tolist(), strict=True), omega_rad_s.tolist(), strict=True))
 
@@ -99,8 +124,7 @@ def _cached(kind: type[Catalogue], earth: EarthModel, folder: pathlib.Path, note
     file = cache_file(kind, earth, folder, options)
     if file.exists():
         try:
-            with np.load(file, allow_pickle=False) as stored:
-                return kind.from_arrays(earth, {name: stored[name] for name in stored.files})
+            return kind.from_arrays(earth, stored_arrays(file))
         except DAMAGED as problem:
             note(f"the mode cache {file} is damaged ({problem}); the modes are computed again")
     modes = kind.solve(earth, **options)

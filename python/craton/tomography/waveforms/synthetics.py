@@ -314,13 +314,16 @@ class FolderSynthetics(_OtherSolver):
         """SAC files may count from the event (its origin time in `o`); other times are absolute."""
         from obspy import UTCDateTime
 
-        trace = read_by_obspy("read", file, "SAC or MiniSEED, metres")[0]
-        sac = trace.stats.get("sac", {})
-        if "o" in sac:
-            start_s = float(sac["b"]) - float(sac["o"])
-        else:
-            start_s = float(trace.stats.starttime - UTCDateTime(self._events.origin_time[event]))
-        return np.asarray(trace.data, float), start_s, float(trace.stats.delta)
+        allowed = "SAC or MiniSEED, metres"
+        stream = read_by_obspy("read", file, allowed)
+        with readable(file, allowed, ""):  # a header may say anything
+            trace = stream[0]
+            sac = trace.stats.get("sac", {})
+            if "o" in sac:
+                start_s = float(sac["b"]) - float(sac["o"])
+            else:
+                start_s = float(trace.stats.starttime - UTCDateTime(self._events.origin_time[event]))
+            return np.asarray(trace.data, float), start_s, float(trace.stats.delta)
 
 
 class InstaseisSynthetics(_OtherSolver):

@@ -21,6 +21,7 @@ obspy = pytest.importorskip("obspy", reason="ObsPy is not installed")
 
 from craton.errors import UserError
 from craton.tomography.waveforms.config import load_waveform_config
+from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.preparation import prepare
 from craton.tomography.waveforms.table import WindowTable
 from craton.tomography.waveforms.window_folder import make_windows, summary
@@ -284,7 +285,7 @@ def test_the_long_period_record_that_obspy_brings(ulan_bator):
 
     inputs, settings = find_inputs(ulan_bator), ulan_bator.processing
     time = obspy.UTCDateTime(inputs.events.origin_time[0])
-    [trace] = inputs.archive.read("IU.ULN", time - 60, time + 10800)
+    [trace] = inputs.archive.read("IU.ULN", time - 60, time + 10800, Ledger())
     instrument = inputs.instruments.find(trace, time)
     found = displacement_of(whole_channel([trace], 0.0), instrument, time, settings)
 
@@ -365,7 +366,6 @@ def made_records(tmp_path_factory):
     whole numbers, with noise of a few of them.
     """
     from craton.tomography.data.catalogue import Stations
-    from craton.tomography.waveforms.decisions import Ledger
     from craton.tomography.waveforms.records.earthquakes import read_earthquakes
     from craton.tomography.waveforms.records.rotation import back_azimuth_deg, channel_vector, component_vector
     from craton.tomography.waveforms.synthetics import synthetic_source
@@ -424,7 +424,6 @@ def test_predicted_windows_are_what_is_observed(made_records):
 def test_counts_of_three_components_come_back_as_the_mode_sum(tmp_path):
     """Z, N and E of one station from toroidal and spheroidal modes beyond 150 s: every window of Z, R and T, on both arcs."""
     from craton.tomography.data.catalogue import Stations
-    from craton.tomography.waveforms.decisions import Ledger
     from craton.tomography.waveforms.records.earthquakes import read_earthquakes
     from craton.tomography.waveforms.records.rotation import back_azimuth_deg, channel_vector, component_vector
     from craton.tomography.waveforms.synthetics import synthetic_source

@@ -114,20 +114,28 @@ class Archive:
                 continue
             self.pieces[f"{network}.{station}"].append(piece)
 
-    def read(self, station: str, start: Any, end: Any) -> Any:
-        """An ObsPy Stream of all that a station recorded between two times; `stats.craton_file` names each trace's file."""
+    def read(self, station: str, start: Any, end: Any, ledger: Ledger) -> Any:
+        """An ObsPy Stream of all that a station recorded between two times; `stats.craton_file` names each trace's file.
+
+        A file whose samples cannot be read goes to the ledger.
+        """
         from obspy import Stream, read
 
         stream = Stream()
         for piece in self.pieces.get(station, ()):
             if not piece.meets(start, end):
                 continue
-            with warnings.catch_warnings(action="ignore"):
-                if piece.asdf_name:
-                    part = self._asdf(piece.file).waveforms[station][piece.asdf_name].copy()
-                else:
-                    part = read(str(piece.file), starttime=start - MARGIN_S, endtime=end + MARGIN_S)
-            for trace in part.trim(start, end):
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    if piece.asdf_name:
+                        part = self._asdf(piece.file).waveforms[station][piece.asdf_name].copy()
+                    else:
+                        part = read(str(piece.file), starttime=start - MARGIN_S, endtime=end + MARGIN_S)
+                    part.trim(start, end)
+            except Exception as error:  # of many readers: the header was whole, the samples are not
+                ledger.reject("file", str(piece.file), "unreadable", words_of(error), station=station)
+                continue
+            for trace in part:
                 if trace.id == piece.id and len(trace):
                     trace.stats.craton_file = str(piece.file)
                     stream.append(trace)

@@ -33,7 +33,9 @@ class StationReader:
         """
         settings, wanted = self.config.processing, self.config.windows.components
         about = {"event": event, "station": station}
-        stream = self.archive.read(station, centroid_time - settings.before_s, centroid_time + settings.after_s)
+        stream = self.archive.read(
+            station, centroid_time - settings.before_s, centroid_time + settings.after_s, self.ledger
+        )
         groups: dict[tuple[str, str], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
         for trace in stream:
             groups[trace.stats.location, trace.stats.channel[:2]][trace.id].append(trace)
