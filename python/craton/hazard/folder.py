@@ -6,7 +6,7 @@
     sites/<name>/x, y, z    folders of craton waves run: a force along that axis at the site; sgt.h5
     sites/<name>/measures-<a>-<b>.h5    intensity measures of ruptures a to b, a row for each variation
     sites/<name>/site.h5    all of them together, curves, disaggregation, seismograms of the rupture that matters most
-    sites/<name>/section.html    the site's part of the report          overview.html    that of all sites
+    sites/<name>/section.part    the site's part of the report          overview.part    that of all sites
     sites/<name>/*.log      what each job said
     models/                 curves of ground-motion models for all sites of the configuration
     hazard.h5, curves.csv, maps.csv, disaggregation.csv, openquake/    results of the sites that are finished
@@ -76,8 +76,8 @@ class HazardFolder(RunFolder[HazardRecord]):
     disaggregation = RunFile("disaggregation.csv")
     openquake = RunFile("openquake")
     models = RunFile("models")
-    overview = RunFile("overview.html")
-    """Part of the report."""
+    overview = RunFile("overview.part")
+    """Part of the report. Parts are not named .html: a browser would open them without the page's policy."""
     overview_log = RunFile("overview.log")
     pictures = RunFile("pictures")
     sites = RunFile("sites")
@@ -106,7 +106,7 @@ class HazardFolder(RunFolder[HazardRecord]):
 
     def section(self, site: str) -> Path:
         """Part of the report."""
-        return self.site(site) / "section.html"
+        return self.site(site) / "section.part"
 
     def read_run(self) -> dict[str, Any]:
         """[run], as it was when the run was last started. UserError where it is not there, or not whole."""

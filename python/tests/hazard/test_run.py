@@ -135,7 +135,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
 
 def kept(run: Path) -> dict[str, tuple[int, str]]:
     """Results that have their names, when they were written and what is in them."""
-    names = ("sites/*/*.h5", "sites/*/*/record.json", "sites/*/section.html", "overview.html")
+    names = ("sites/*/*.h5", "sites/*/*/record.json", "sites/*/section.part", "overview.part")
     files = [path for name in names for path in run.glob(name)]
     files += [path.with_name("sgt.h5") for path in run.glob("sites/*/*/record.json")]
     return {
@@ -226,7 +226,7 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     for path in [*run.glob("sites/*/*.h5"), run / "hazard.h5"]:
         if path.parent.name != "B" or path.name == "site.h5":
             path.unlink()
-    for part in (run / "sites/B/section.html", run / "overview.html"):  # of the results that are made anew
+    for part in (run / "sites/B/section.part", run / "overview.part"):  # of the results that are made anew
         part.write_text("<p>old</p>")
     own = run / "sites" / "A" / "y" / "sgt.h5"
     if what == "another site":
@@ -280,8 +280,8 @@ def test_a_run_says_where_it_is(finished, tmp_path):
     again = resume(run)
     assert {one["name"] for one in again.tasks} == {"B: curves", "B: pictures", "all sites: pictures"}
     assert {name for name, what in before.items() if kept(run)[name] != what} == {
-        "sites/B/section.html",
-        "overview.html",
+        "sites/B/section.part",
+        "overview.part",
     }
     assert again.title == "small" and again.resumed == 10 and len(status(run).sessions) == 2
     same_results(finished, run)
@@ -307,12 +307,12 @@ def progress_of(run: Path) -> dict[str, object]:
 def test_results_without_a_report(finished, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(finished, run)
-    for name in ("report.html", "overview.html", "hazard.h5", "sites/A/section.html"):
+    for name in ("report.html", "overview.part", "hazard.h5", "sites/A/section.part"):
         (run / name).unlink()
     done = craton("resume", run, "--no-report", "--json", cwd=tmp_path)
     assert done.returncode == 0 and (run / "hazard.h5").is_file()
     assert len(json.loads(done.stdout)["tasks"]) == 13 and "pipeline, 2 cores" in done.stderr
-    assert not any((run / name).exists() for name in ("report.html", "overview.html", "sites/A/section.html"))
+    assert not any((run / name).exists() for name in ("report.html", "overview.part", "sites/A/section.part"))
 
 
 def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
@@ -320,7 +320,7 @@ def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(finished, run)
     page = (run / "report.html").read_text()
-    for part in (run / "sites/A/section.html", run / "overview.html"):
+    for part in (run / "sites/A/section.part", run / "overview.part"):
         assert part.read_text() in page
         part.write_text("<p>old</p>")
     results, record = read_results(HazardFolder(run)), HazardFolder(run).read_record()

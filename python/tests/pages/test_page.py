@@ -1,9 +1,11 @@
 """A page is data; templates write it, and no text becomes an element."""
 
 import dataclasses
+from xml.etree import ElementTree
 
+import matplotlib
 import pytest
-from craton.pages.figures import new_figure
+from craton.pages.figures import new_figure, save_picture
 from craton.pages.page import (
     Code,
     Columns,
@@ -76,6 +78,20 @@ def test_names_are_drawn_as_they_are_written():
     texts = [text.get_text() for text in drawn.findobj(lambda item: hasattr(item, "get_parse_math"))]
     assert sum(text == "\\${x}\\$ \\$\\frac{\\$" for text in texts) >= 5
     assert any(text.startswith("$\\mathdefault{10^{") for text in texts)
+
+
+@pytest.mark.parametrize("letters", ["path", "none"])
+def test_no_text_becomes_an_element_of_an_svg(tmp_path, letters):
+    """Whether its letters are outlines, as matplotlib has it, or text, as a user may set it."""
+    with matplotlib.rc_context({"svg.fonttype": letters}):
+        found = ElementTree.parse(save_picture(figure(HOSTILE + " --> ]]>"), tmp_path / "a.svg"))
+    elements = [one for one in found.iter() if one.tag.startswith("{http://www.w3.org/2000/svg}")]
+    tags = {one.tag.rpartition("}")[2] for one in elements}
+    assert tags <= {"svg", "metadata", "defs", "style", "g", "path", "use", "text", "tspan", "clipPath", "rect"}
+    assert ("text" in tags) == (letters == "none")
+    attributes = [(name.rpartition("}")[2], value) for one in elements for name, value in one.attrib.items()]
+    assert not any(name.startswith("on") for name, _ in attributes)
+    assert all(value.startswith("#") for name, value in attributes if name == "href")
 
 
 def test_links_lead_nowhere_else():

@@ -1,30 +1,32 @@
 """Reads a report as a browser would: elements, attributes, text, what is not closed."""
 
 import base64
+import hashlib
 import html.parser
 import re
 
 VOID = frozenset({"meta", "img", "br", "link"})
 ALLOWED = {
-    "html": {"lang"}, "head": set(), "meta": {"charset", "name", "content"}, "title": set(), "style": set(), "body": set(),
-    "main": set(), "header": set(), "nav": set(), "a": {"href"}, "section": {"id"}, "h1": set(), "h2": set(), "h3": set(),
-    "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "width", "src"}, "figcaption": set(),
-    "table": {"class"}, "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(), "details": set(),
-    "summary": set(),
+    "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "name", "content"}, "title": set(), "style": set(),
+    "body": set(), "main": set(), "header": set(), "nav": set(), "a": {"href"}, "section": {"id"}, "h1": set(), "h2": set(),
+    "h3": set(), "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "width", "src"},
+    "figcaption": set(), "table": {"class"}, "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(),
+    "details": set(), "summary": set(),
 }  # fmt: skip
 """Elements and attributes that templates write."""
 CLASSES = {"what", "muted", "notice", "numbers", "narrow", "scroll", "columns", "links", "words"}
 
 
 class ReadPage(html.parser.HTMLParser):
-    """A page that is read: `open` (not closed), `pictures` (attributes of images), `sources` (src and href), `text`, `ids`.
+    """A page that is read: `open` (not closed), `pictures`, `metas` (attributes of each), `sources` (src and href), `text`, `ids`.
 
-    AssertionError for an element, attribute or class that no template writes.
+    `style` is the text of the style element. AssertionError for an element, attribute or class that no template writes.
     """
 
     def __init__(self, page):
         super().__init__()
-        self.open, self.pictures, self.sources, self.ids, self.words = [], [], [], [], []
+        self.open, self.pictures, self.metas, self.sources, self.ids, self.words = [], [], [], [], [], []
+        self.style = ""
         self.feed(page)
         self.close()
         self.text = re.sub(r"\s+", " ", " ".join(self.words))
@@ -38,6 +40,8 @@ class ReadPage(html.parser.HTMLParser):
         self.ids += [attributes["id"]] if "id" in attributes else []
         if tag == "img":
             self.pictures.append(attributes)
+        if tag == "meta":
+            self.metas.append(attributes)
         if tag not in VOID:
             self.open.append(tag)
 
@@ -45,7 +49,9 @@ class ReadPage(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if "style" in self.open:
+            self.style += data
+        else:
             self.words.append(data)
 
     def handle_comment(self, data):
@@ -53,6 +59,13 @@ class ReadPage(html.parser.HTMLParser):
 
     def handle_pi(self, data):
         raise AssertionError(f"an instruction: {data}")
+
+
+def the_policy(style):
+    """The element that lets a page use its pictures and this style; no script, no file, no address."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    rules = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return {"http-equiv": "Content-Security-Policy", "content": rules}
 
 
 def checked(page):
@@ -67,5 +80,6 @@ def checked(page):
     for source in read.sources:
         assert source.startswith(("data:image/", "#")) or ":" not in source
         assert not source.startswith("#") or source[1:] in read.ids, source
-    assert not re.search(r"@import|url\(", page)
+    assert not re.search(r"@import|url\(", read.style)
+    assert read.metas[:2] == [{"charset": "utf-8"}, the_policy(read.style)]  # what comes before a policy is free of it
     return read
