@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["quoted", "whole_number"]
+__all__ = ["begins_a_formula", "quoted", "whole_number"]
 
 MOST_DIGITS = 18
 """Such numbers fit 64 bits."""
@@ -11,6 +11,11 @@ MOST_DIGITS = 18
 def whole_number(word: str) -> int | None:
     """A number of up to 18 of the digits 0 to 9; None for anything else, such as a superscript, which Python calls a digit too."""
     return int(word) if word.isascii() and word.isdigit() and len(word) <= MOST_DIGITS else None
+
+
+def begins_a_formula(name: str) -> bool:
+    """Whether a spreadsheet would compute a name that stands in a table: =HYPERLINK(...), +..., @SUM(...)."""
+    return name.lstrip()[:1] in ("=", "+", "-", "@") and len(name.lstrip()) > 1
 
 
 def quoted(text: str, most: int = 60) -> str:

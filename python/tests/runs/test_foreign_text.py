@@ -2,7 +2,7 @@
 
 import pytest
 from craton.errors import one_line
-from craton.foreign_text import quoted, whole_number
+from craton.foreign_text import begins_a_formula, quoted, whole_number
 
 
 @pytest.mark.parametrize(("word", "number"), [("0", 0), ("0012", 12), (18 * "9", 10**18 - 1)])
@@ -13,6 +13,16 @@ def test_whole_numbers(word, number):
 @pytest.mark.parametrize("word", ["", "-1", "+1", "1.0", "1e3", " 1", "²", "٣", "1_000", 19 * "9", 5000 * "9"])
 def test_what_is_no_whole_number(word):
     assert whole_number(word) is None
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", ' =HYPERLINK("http://a.invalid")'])
+def test_what_a_spreadsheet_would_compute(name):
+    assert begins_a_formula(name)
+
+
+@pytest.mark.parametrize("name", ["", "-", "IU.ANMO", "a=b", "201305240544A"])
+def test_what_a_spreadsheet_leaves(name):
+    assert not begins_a_formula(name)
 
 
 def test_words_are_named_in_short():

@@ -49,6 +49,7 @@ def test_stations_from_stationxml(tmp_path):
         ("name,x_m,y_m\na,1,b\n", r"station 1: y_m = 'b'; allowed: a finite number"),
         ("name,x_m,y_m\na,1\n", r"station 1: y_m = ''; allowed"),
         ("name,x_m,y_m\n,1,2\n", r"station '' without a name"),
+        ("name,x_m,y_m\n@SUM(1),1,2\n", r"station '@SUM\(1\)'; allowed: a name that does not begin with =, \+, - or @"),
         (
             "name,x_m,y_m\na,1,2\nb,inf,3\n",
             r"receiver 2 \(b\) at \(x, y, z\) = \(inf, 3, 0\) m, and 0 others; allowed: finite",

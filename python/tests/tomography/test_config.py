@@ -260,6 +260,10 @@ GOOD_STATION = "II.ABC,10,20,100"
         (GOOD_EVENT + "\n" + GOOD_EVENT, r":4: event 'A1' appears twice, first on line 3"),
         (GOOD_EVENT + ",more", r":3: 14 values; allowed: 13, one per column"),
         (GOOD_EVENT.replace("A1", ""), r":3: the event has no name"),
+        (
+            GOOD_EVENT.replace("A1", "=1+1"),
+            r":3: event '=1\+1'; allowed: a name that does not begin with =, \+, - or @",
+        ),
         ("", r"no events in it"),
         (GOOD_EVENT.replace(",10,", ",1_0,"), r"latitude_deg = 1_0; allowed"),
         (GOOD_EVENT.replace("2018-01-01T00:00:00", "yesterday"), r"origin_time = yesterday; allowed: .* ISO 8601"),

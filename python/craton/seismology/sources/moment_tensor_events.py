@@ -58,7 +58,7 @@ def moment_tensor_event(event: Any) -> MomentTensorEvent:
         depth_m=origin.depth,
         tensor_r_theta_phi=tensor,
         half_duration_s=0.5 * duration if duration else 0.0,
-        region=regions[0] if regions else "",
+        region=(regions[0] or "").lstrip("=+-@ \t") if regions else "",  # a spreadsheet would compute such a text
         is_centroid=is_centroid,
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.foreign_text import quoted, whole_number
+from craton.foreign_text import begins_a_formula, quoted, whole_number
 from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
@@ -97,6 +97,8 @@ def _named(names: Sequence[str], position: Array, grid: Grid, where: str) -> Rec
             raise UserError(
                 f"{where}: station '{name}' {'twice' if name else 'without a name'}; allowed: a name of its own for each"
             )
+        if begins_a_formula(name):
+            raise UserError(f"{where}: station {quoted(name)}; allowed: a name that does not begin with =, +, - or @")
         seen.add(name)
     check_points(position, grid, where, names)
     return Receivers(tuple(names), position)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.foreign_text import begins_a_formula, quoted
 
 __all__ = ["Events", "Stations", "read_events", "read_stations"]
 
@@ -131,6 +132,8 @@ def _rows(path: Path, columns: Sequence[str], kind: str) -> list[_Row]:
             raise UserError(
                 f"{where}: {kind} '{name}' appears twice, first on line {seen[name]}; allowed: each name once"
             )
+        if begins_a_formula(name):
+            raise UserError(f"{where}: {kind} {quoted(name)}; allowed: a name that does not begin with =, +, - or @")
         seen[name] = number
         where = f"{where}: {kind} '{name}'"
         texts = {column: row.get(column, "") for column in columns if column in TEXT_COLUMNS}
