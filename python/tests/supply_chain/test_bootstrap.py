@@ -63,7 +63,7 @@ class Checkout:
         """The locks that pip was given since the last call, in their order. Nothing else was installed, or unchecked."""
         calls = self.asked()
         assert all("--require-hashes" in call and "--no-build-isolation" in call for call in calls)
-        assert all("--no-binary mpi4py" in call for call in calls)
+        assert all("--no-binary mpi4py" in call for call in calls if not call.endswith("-r locks/build.lock"))
         assert all(("--no-deps" in call) == call.endswith("-r locks/alone.lock") for call in calls)
         return [call.rpartition("-r locks/")[2].removesuffix(".lock") for call in calls]
 
