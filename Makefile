@@ -23,9 +23,12 @@ FORMATTED := $(shell find include src simulated benchmarks tests examples python
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
+# Alone, and where .venv is not one for development, the demo is content with the packages and the extension that it needs itself.
+FOR_THE_DEMO := $(if $(wildcard .venv/craton-bootstrapped)$(filter-out demo clean distclean,$(MAKECMDGOALS)),build,build/python/installed-for-demo)
+
 ## demo       a whole inversion on two processes, from synthetic seismograms to a report (a minute, once it is built)
 .PHONY: demo
-demo: build
+demo: $(FOR_THE_DEMO)
 	@$(BIN)/craton tomography run examples/global/demo.toml --ranks 2 --directory demo-run --overwrite
 	echo "The report: $(CURDIR)/demo-run/report.html"
 
@@ -153,10 +156,28 @@ lint: build
 	$(BIN)/python tools/check_storeys || failed="$$failed storeys"
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo || failed="$$failed rooms"
 	$(BIN)/python tools/check_prose || failed="$$failed prose"
+	$(BIN)/python tools/check_locks || failed="$$failed locks"
+	$(BIN)/python tools/check_licences || failed="$$failed licences"
 	$(BIN)/interrogate --quiet python/craton python/craton_studies || failed="$$failed docstrings"
 	$(BIN)/mypy || failed="$$failed types"
 	if [ -n "$$failed" ]; then echo "lint: FAILED:$$failed (make format rewrites what can be rewritten)"; exit 1; fi
 	echo "lint: clean"
+
+## lock       the files of locks/ anew, as pyproject.toml asks (UPGRADE=1: the newest versions that it admits)
+.PHONY: lock
+lock: build/supply-chain/ready
+	$(BIN)/python tools/make_locks --uv build/supply-chain/bin/uv $(if $(UPGRADE),--upgrade)
+
+## licences   the locked packages with their licences, and whether pyproject.toml allows them
+.PHONY: licences
+licences: .venv/craton-bootstrapped
+	$(BIN)/python tools/check_licences --table
+
+## sbom       build/sbom.json: the locked packages and the system's libraries that Craton is made of (CycloneDX)
+.PHONY: sbom
+sbom: build build/supply-chain/ready
+	$(BIN)/python tools/sbom build/sbom.json
+	build/supply-chain/bin/python tools/validate_sbom build/sbom.json
 
 ## format     rewrite C++ and Python in the house format
 .PHONY: format
@@ -178,9 +199,19 @@ help:
 
 # ---------------------------------------------------------------------------------------------------------------- stamps
 
-# Written by tools/bootstrap when system packages and .venv are as pyproject.toml wants them.
-.venv/craton-bootstrapped: tools/bootstrap tools/requirements pyproject.toml
+# Written by tools/bootstrap when system packages and .venv are as locks/ has them: for development, and for the demo alone.
+ASKED_FOR := tools/bootstrap tools/requirements tools/requirement_groups.py pyproject.toml locks/build.lock locks/demo.lock
+.venv/craton-bootstrapped: $(ASKED_FOR) locks/development.lock locks/alone.lock
 	tools/bootstrap
+.venv/craton-demo: $(ASKED_FOR)
+	tools/bootstrap --demo
+
+# What writes the locks and examines the bill of materials is no part of .venv.
+build/supply-chain/ready: locks/supply-chain.lock | .venv/craton-demo
+	rm -rf $(@D)
+	$(BIN)/python -m venv $(@D)
+	$(@D)/bin/python -m pip install --disable-pip-version-check --quiet --require-hashes --only-binary :all: -r $<
+	touch $@
 
 # A preset is configured once; after that its own build notices what changed.
 build/%/build.ninja: CMakePresets.json .venv/craton-bootstrapped
@@ -198,7 +229,16 @@ FORCE:
 # build/python keeps the objects.
 build/python/installed: .venv/craton-bootstrapped $(EXTENSION_SOURCES)
 	@echo "building the Python package (about two minutes the first time)"
-	CRATON_STUDIES=ON CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
-	    --config-settings=build-dir=build/python --editable .
+	CRATON_STUDIES=ON $(INSTALL_CRATON)
 	$(BIN)/python -c "import craton, craton_studies.extension"
 	@touch $@
+
+# Without the studies, which the demo does not need.
+build/python/installed-for-demo: .venv/craton-demo $(EXTENSION_SOURCES)
+	@echo "building the Python package for the demo (about two minutes the first time)"
+	$(INSTALL_CRATON)
+	$(BIN)/python -c "import craton"
+	@touch $@
+
+INSTALL_CRATON = CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-index \
+    --no-build-isolation --no-deps --config-settings=build-dir=build/python --editable .

@@ -60,7 +60,8 @@ def _craton(
 
 for name in APPLICATIONS:
     app.add_typer(importlib.import_module(f"craton.{name}.commands").app, name=name)
-if importlib.util.find_spec("craton_studies"):  # not where only the applications are installed
+# Not where only the applications are installed, nor where Python finds its folder in a checkout that was built for the demo.
+if importlib.util.find_spec("craton_studies") and importlib.util.find_spec("craton_studies._studies"):
     app.add_typer(importlib.import_module("craton_studies.commands").app)
 else:
 
@@ -68,8 +69,8 @@ else:
     def bench() -> None:
         """Measure Craton beside limits of the machine. Needs the package craton_studies, which is not installed."""
         raise UserError(
-            "craton bench: craton_studies is not installed; install it with `CRATON_STUDIES=ON pip install .` in Craton's "
-            "source folder"
+            "craton bench: craton_studies is not installed; install it with `CRATON_STUDIES=ON pip install .` or "
+            "`make build` in Craton's source folder"
         )
 
 

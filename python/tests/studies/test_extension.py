@@ -28,15 +28,14 @@ def test_the_product_measures_no_benchmark() -> None:
         _craton.memory_in_place_rate(0)
 
 
-def test_without_the_studies_bench_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", ["craton_studies", "craton_studies._studies"])
+def test_without_the_studies_bench_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
     import importlib.util
 
     found = importlib.util.find_spec
     with monkeypatch.context() as without:
-        without.setattr(
-            importlib.util, "find_spec", lambda name, *rest: None if name == "craton_studies" else found(name)
-        )
+        without.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == missing else found(name))
         without.delitem(sys.modules, "craton.commands.main")
         main = importlib.import_module("craton.commands.main")
         with pytest.raises(UserError, match="craton_studies is not installed; install it with `CRATON_STUDIES=ON pip"):
