@@ -286,7 +286,7 @@ TEST_P(two_level_checkpoint_test, parts_of_two_saves_are_not_mixed) {
         checkpoint.save();
     }
     world().barrier();
-    put_file_back(); // older than all parts, whichever of the saves had come to it
+    put_file_back();           // older than all parts, whichever of the saves had come to it
     if (world().rank() == 0) { // back to its first node
         fs::remove_all(node(0));
         fs::rename(kept, node(0));
