@@ -16,7 +16,7 @@ void exchange_in_messages(const communicator& ranks, std::span<const std::byte> 
     CRATON_ASSERT(message_bytes > 0 && message_bytes <= std::int64_t{1} << 30);
     std::vector<MPI_Request> started;
     // start(place, bytes) for each message; those of a pair arrive in the order in which they were sent.
-    const auto for_each_message = [&](std::int64_t first, std::int64_t count, std::size_t room, auto start) {
+    const auto for_each_message = [&](std::int64_t first, std::int64_t count, [[maybe_unused]] std::size_t room, auto start) {
         CRATON_ASSERT(first >= 0 && count >= 0 && static_cast<std::size_t>((first + count) * item_bytes) <= room);
         for (std::int64_t done = 0; done < count * item_bytes; done += message_bytes) {
             started.push_back(MPI_REQUEST_NULL);
