@@ -26,11 +26,8 @@ constexpr std::size_t more_than_2_to_the_31 = (std::size_t{1} << 31) + 4099;
 // Two ranks of one machine that share no memory.
 class large_transfers : public testing::Test {
   protected:
-    [[nodiscard]] const comm::communicator& ranks() const { return ranks_; }
-    runtime::world world_{ranks_, runtime::world_options{1}};
-
-  private:
-    comm::communicator ranks_ = comm::communicator::world();
+    [[nodiscard]] const comm::communicator& ranks() const { return world_.communicator(); }
+    runtime::world world_{comm::communicator::world(), runtime::world_options{1}};
 };
 
 TEST(large_reduction, sums_more_than_2_to_the_31_elements) {
