@@ -102,7 +102,8 @@ def test_hazard(tmp_path):
     from craton import hazard
     from craton.hazard.curves.curves import HazardCurve
     from craton.hazard.report.page import write_page
-    from hazard_pipeline import run_here, write_config
+    from hazard_config import write_config
+    from hazard_pipeline import run_here
 
     name = json.dumps(HOSTILE)
     results = run_here(write_config(tmp_path, ('name = "north"', f"name = {name}")), tmp_path / "run")
