@@ -130,6 +130,11 @@ fuzz: build
 	cmake --build --preset fuzz
 	$(BIN)/python tools/fuzz --minutes $(or $(MINUTES),10)
 
+## faults     N=50 runs of every application disturbed while they save, and resumed: signals, full disk, lost folder, too little memory
+.PHONY: faults
+faults: build
+	$(BIN)/python tools/faults --count $(or $(N),50) --seed $(or $(SEED),0)
+
 ## simulate   the runtime on 16 to 1,024 simulated ranks (installs SimGrid; docs/simulation.md)
 .PHONY: simulate
 simulate:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import importlib
 import os
+import resource
 import sys
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 # NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
@@ -77,10 +80,38 @@ def _load() -> Any:
             del os.environ["OPENBLAS_CORETYPE"]
 
 
+ADDRESSES_OF_BLAS = 1 << 28
+"""Bytes that OpenBLAS may want for a thread, generously: 128 MiB where it has kernels for AVX-512."""
+
+
+def _take_blas_memory(module: ModuleType) -> None:
+    """Lets OpenBLAS have its work memory for one thread now: addresses that hold nothing until they are used.
+
+    OpenBLAS 0.3.21 (Debian 12) asks for it when a thread first multiplies, and where a process has come to its limit of addresses
+    (ulimit -v) it asks again and again, for ever. Further threads that multiply at the same time still ask by themselves.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit - _addresses() < ADDRESSES_OF_BLAS:
+        return
+    library = ctypes.CDLL(module.__file__)  # finds what it is linked against, whatever that file is called
+    with contextlib.suppress(AttributeError):  # another BLAS
+        take, give = library.blas_memory_alloc, library.blas_memory_free
+        take.restype, give.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+        give(take(ctypes.c_int(0)))
+
+
+def _addresses() -> int:
+    """Bytes of addresses that this process has; 0 where the system does not tell."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    return 0
+
+
 if TYPE_CHECKING:
     from craton import _craton as extension
 else:
     extension = _load()
+    _take_blas_memory(extension)
 
 
 def build_info() -> dict[str, str]:

@@ -118,8 +118,9 @@ def main_guard() -> Iterator[None]:
     except MemoryError as error:
         why = f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines"
         _end(why, USER_ERROR, of_one_rank=True)
-    except KeyboardInterrupt:
-        _end("interrupted", 130, kind="")
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, _Terminated) else signal.SIGINT
+        _end("interrupted", 128 + number, kind="")
     except BrokenPipeError:
         # who read our output has seen enough (craton ... | head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -351,6 +352,14 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
     return environment
 
 
+class _Terminated(KeyboardInterrupt):
+    """What another signal than Ctrl-C's raises where it is to end a job as that does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
 @contextlib.contextmanager
 def _terminated_as_interrupt() -> Iterator[list[int]]:
     """SIGTERM and SIGHUP end the job like Ctrl-C does; yields the list of those that came."""
@@ -358,7 +367,7 @@ def _terminated_as_interrupt() -> Iterator[list[int]]:
 
     def handler(number: int, _frame: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt
+        raise _Terminated(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -420,8 +429,9 @@ RANK_PREFIX = re.compile(r"rank \d+: ")
 CHATTER = re.compile(
     r"\[[^\]]+\] (PMIX ERROR|\d+ more process(es)? ha(s|ve) sent help message|Set MCA parameter .orte_base)"
     r"|\[[^\]]+\] \[\[\d+,\d+\],\d+\] ORTE_ERROR_LOG"
+    r"|mca_(fbtl|fcoll|fs|sharedfp)_\w+: "  # MPI-IO, of a disk that is full: the error says so
     r"|\d+ total processes (killed|failed to start)"
-    r"|(mpiexec|mpirun|orterun): (killing job|clean termination|abort is already)"
+    r"|(mpiexec|mpirun|orterun): (killing job|clean termination|abort is already|Forwarding signal)"
 )
 
 

@@ -24,7 +24,7 @@ from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
 from craton.hazard.results import read_results, write_files
 from craton.runs.agreement import ALONE
-from craton.runs.files import write_json
+from craton.runs.files import remove, write_json
 from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
 from craton.runs.record import facts_of
 from craton.runs.running import begun, finished, resumed
@@ -154,7 +154,7 @@ class _Run:
         sites = [site.name for site in self.work.config.sites]
         unfinished = [site for site in sites if not self.folder.finished(site).is_file()]
         for part in [self.folder.section(site) for site in unfinished] + [self.folder.overview] * bool(unfinished):
-            part.unlink(missing_ok=True)
+            remove(part)
 
     def _forgive_drawing(self, outcome: Outcome) -> None:
         """What a job could not draw is drawn with the report, which says so if it cannot be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -175,7 +175,8 @@ def write_field(
         in_turn(0, lambda: os.replace(aside, path))
     finally:
         if world.rank == 0:
-            aside.unlink(missing_ok=True)
+            with suppress(OSError):  # of a folder that is read-only by now
+                aside.unlink()
 
 
 @contextmanager

@@ -52,10 +52,7 @@ def written_checkpoint(
     full disk the operating system's words are told, not HDF5's. UserError where it cannot be written.
     """
     path = path.absolute()
-    try:
-        check_room(path, size)
-    except OSError as problem:
-        raise UserError(f"checkpoint {path}: {problem.strerror}; allowed: a file in a folder that exists") from None
+    check_room(path, size)
     if in_memory:
         memory = io.BytesIO()
         with h5py.File(memory, "w") as file:

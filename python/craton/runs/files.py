@@ -28,12 +28,14 @@ __all__ = [
     "read_hdf5",
     "read_json",
     "remove",
+    "remove_half_written",
     "replaced",
     "seal_files",
     "strict_json",
     "write_hdf5",
     "write_json",
     "write_text",
+    "writing_to",
 ]
 
 ROOM_FOR_HEADERS = 1 << 16
@@ -65,7 +67,8 @@ def replaced(path: Path, own_checksums: Sequence[str] = ()) -> Iterator[Path]:
             "allowed: a file in a folder that may be written to, on a disk with room"
         ) from problem
     finally:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # of a folder that is read-only by now; `problem` says so
+            aside.unlink()
 
 
 def seal_files(paths: Iterable[Path]) -> str:
@@ -79,18 +82,46 @@ def seal_files(paths: Iterable[Path]) -> str:
     return "; ".join(left)
 
 
+def remove_half_written(folders: Iterable[Path]) -> None:
+    """In folders to which nobody else writes: what processes that were killed have left of files that they wanted to replace."""
+    for folder in folders:
+        for left_behind in folder.glob("*.new"):
+            remove(left_behind)
+
+
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """What the file system refuses in the block is a UserError that names the folder."""
+    try:
+        yield
+    except OSError as problem:
+        raise UserError(
+            f"{folder}: cannot be written to: {words_of(problem)}; allowed: a folder that may be written to, on a disk with room"
+        ) from problem
+
+
 def remove(path: Path) -> None:
-    """A file, or a folder with all that is in it; nothing where neither is."""
+    """A file, or a folder with all that is in it; nothing where neither is. UserError for a file that cannot be removed."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+        return
+    try:
+        path.unlink()
+    except OSError as problem:  # in a read-only folder also of one that is not there
+        if os.path.lexists(path):
+            raise UserError(
+                f"{path}: cannot be removed: {words_of(problem)}; allowed: a file in a folder that may be written to"
+            ) from problem
 
 
 def check_room(path: Path, size: int) -> None:
-    """UserError if the disk has no room for `size` bytes: its words are clearer than HDF5's."""
-    free = shutil.disk_usage(path.parent).free
+    """UserError if the disk has no room for `size` bytes, or the folder has gone: its words are clearer than HDF5's."""
+    try:
+        free = shutil.disk_usage(path.parent).free
+    except OSError as problem:
+        raise UserError(
+            f"{path}: cannot be written: {words_of(problem)}; allowed: a file in a folder that exists"
+        ) from problem
     if free < size + ROOM_FOR_HEADERS:
         raise UserError(f"{path}: needs {size + ROOM_FOR_HEADERS} bytes but {free} are free; allowed: a disk with room")
 

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from craton.errors import UserError
 from craton.runs.agreement import Communicator, on_root
-from craton.runs.files import read_json, remove, strict_json, write_text
+from craton.runs.files import read_json, remove, strict_json, write_text, writing_to
 from craton.runs.progress_file import Progress, read_progress
 from craton.runs.record import Record
 
@@ -103,7 +103,7 @@ class Folder:
     def _drop_half_written(self) -> None:
         for file in self.files:
             for left_behind in file.parent.glob(f"{file.name}.[0-9]*.new*"):
-                left_behind.unlink(missing_ok=True)
+                remove(left_behind)
 
     def _locked(self) -> int:
         """The lock file, open and locked."""
@@ -145,8 +145,11 @@ class Folder:
     def release(self) -> None:
         """Lets other runs in."""
         if self._descriptor is not None:
-            self._clear()
-            self._lock_file.unlink(missing_ok=True)
+            # In a folder that has become read-only both stay, and the lock goes all the same.
+            with contextlib.suppress(OSError, UserError):
+                self._clear()
+            with contextlib.suppress(OSError):
+                self._lock_file.unlink()
             os.close(self._descriptor)
             self._descriptor = None
 
@@ -337,7 +340,7 @@ class RunFolder(Folder, Generic[RecordType]):
     def discard_working(self) -> None:
         """Removes working files; progress.json goes last, because without it nothing would clear the rest away."""
         for file in self.working:
-            file.unlink(missing_ok=True)
+            remove(file)
 
     def discard(self) -> None:
         """Removes all that a run may have written, but for what it read."""
@@ -364,7 +367,8 @@ class RunFolder(Folder, Generic[RecordType]):
         remove(self._inside)
         if not self.results and not self.working:
             return self
-        self._inside.mkdir()
+        with writing_to(self.path):
+            self._inside.mkdir()
         return type(self)(self._inside)
 
     def adopt(self, place: Self) -> None:
@@ -389,11 +393,12 @@ class RunFolder(Folder, Generic[RecordType]):
         for file in (self.report, self.record, *self.results, *self.working):
             if str(file.relative_to(self.path)) not in names:
                 remove(file)
-        for name in names:
-            if (inside.path / name).exists():
-                if (self.path / name).is_dir():
-                    remove(self.path / name)
-                os.replace(inside.path / name, self.path / name)
+        with writing_to(self.path):
+            for name in names:
+                if (inside.path / name).exists():
+                    if (self.path / name).is_dir():
+                        remove(self.path / name)
+                    os.replace(inside.path / name, self.path / name)
         remove(inside.path)
 
     # ------------------------------------------------------------------------------------------------------------ the record

@@ -296,6 +296,7 @@ def _leave_server(server: int) -> None:
     """Makes this process a group of its own that ends with the server."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.setsid()
     die_with_parent()
     if os.getppid() != server:
@@ -331,5 +332,6 @@ def _cpu_s() -> float:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt ends the server without a word; who asks for jobs tells
     mpi4py.rc.initialize = False  # these processes talk to nobody
     _Server(importlib.import_module(sys.argv[1]).main).serve()

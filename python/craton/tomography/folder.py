@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from craton.runs import folder as run_folders
-from craton.runs.files import read_hdf5, replaced, write_hdf5
+from craton.runs.files import read_hdf5, remove, replaced, write_hdf5
 from craton.runs.folder import RunFile
 from craton.runs.record import Record
 from craton.tomography.config.load import Config, as_it_was
@@ -324,7 +324,7 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
     def discard_checkpoint(self) -> None:
         """Drops the checkpoint of an assembly, with what belongs to it."""
         for file in self.path.glob(f"{self.checkpoint.name}*"):
-            file.unlink(missing_ok=True)
+            remove(file)
 
     def write_model(self, content: dict[str, Any]) -> None:
         """Writes model.h5: arrays and attributes, see write_hdf5."""

@@ -1,9 +1,13 @@
 """craton.linalg on one rank against NumPy; test_many_ranks.py has it on several."""
 
+import subprocess
+import sys
+
 import craton
 import numpy as np
 import pytest
 from craton import linalg
+from helpers import environment_without_mpi
 from mpi4py import MPI
 
 N = 47
@@ -229,3 +233,33 @@ def test_errors(world):
         linalg.triangular_inv(matrix_of(world, np.diag([1.0, 0.0, 1.0])))
     with pytest.raises(craton.UserError):
         linalg.eigh(craton.ConvergentMatrix(world, 5, 4, dtype="float64"))
+
+
+LIMITED = """
+import resource
+import craton
+import numpy as np
+from mpi4py import MPI
+
+world = craton.World(MPI.COMM_SELF)
+matrix = craton.SymmetricMatrix(world, 200, block=32)
+matrix.update_symmetric(np.eye(200), np.arange(200))
+matrix.commit()
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (16 << 20),) * 2)
+print(craton.Cholesky(matrix).solve(np.ones(200)).sum())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_process_at_its_limit_of_addresses_multiplies():
+    """OpenBLAS 0.3.21 would ask for its memory for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED],
+        env=environment_without_mpi(OPENBLAS_NUM_THREADS="1"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "200.0\n"), done.stderr

@@ -209,6 +209,18 @@ def test_mpiexec_that_is_killed_itself(capsys: pytest.CaptureFixture[str], code:
     assert line.startswith("craton: error: mpiexec ") and words in line
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mpiexec: Forwarding signal 18 to job",  # when it goes on that was stopped, and its ranks with it
+        "mca_fbtl_posix_pwritev: error in (p)write(v):No space left on device",
+    ],
+)
+def test_words_that_help_nobody(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    _Listener(None, 4)._take(line)  # type: ignore[arg-type]
+    assert capsys.readouterr().err == ""
+
+
 LINGERING = """#!/bin/sh
 {mpiexec} "$@"
 [ "$1" = --version ] || exec sleep 60

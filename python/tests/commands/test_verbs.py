@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hazard_config
 import hazard_pipeline
 import pytest
 import wave_config
@@ -97,7 +98,7 @@ def waves(folder: Path, _: Any) -> Case:
 
 
 def hazard(folder: Path, _: Any) -> Case:
-    return Case("hazard", hazard_pipeline.write_config(folder), ranks=())
+    return Case("hazard", hazard_config.write_config(folder), ranks=())
 
 
 def multigrid(folder: Path, _: Any) -> Case:

@@ -7,7 +7,8 @@ from craton.errors import UserError
 from craton.hazard.config import load_config
 from craton.hazard.folder import HazardFolder
 from craton.seismology.wave_run.folder import WavesFolder
-from hazard_pipeline import assert_refused, command, craton, kill_when, run_here, same_results, write_config
+from hazard_config import write_config
+from hazard_pipeline import assert_refused, command, craton, kill_when, run_here, same_results
 from parsl_here import configuration
 
 pytest.importorskip("parsl", reason="parsl is not installed: pip install 'craton[cluster]'")

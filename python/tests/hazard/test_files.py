@@ -17,8 +17,9 @@ from craton.hazard.forecast.variations import VariationRules, variation
 from craton.hazard.pipeline.work import Work
 from craton.hazard.results import Results, read_results
 from craton.seismology.sources.srf import Plane, Subfault, write_srf
+from hazard_config import CONFIG
 from hazard_faults import nrml
-from hazard_pipeline import CONFIG, craton, run_here
+from hazard_pipeline import craton, run_here
 
 TRACE_M = ((8000.0, 14000.0), (20000.0, 14000.0))
 MAGNITUDE, RATE, RAKE = 6.3, 0.01, 180.0

@@ -11,7 +11,8 @@ from craton.hazard.config import load_config
 from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
 from craton.hazard.results import read_results
-from hazard_pipeline import craton, run_here, write_config
+from hazard_config import write_config
+from hazard_pipeline import craton, run_here
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "hazard" / "basin.toml"
 LARGEST = 6e-5

@@ -9,21 +9,8 @@ import numpy as np
 import pytest
 from craton.hazard.folder import HazardFolder
 from craton.seismology.wave_run.folder import WavesFolder
-from hazard_pipeline import command, contents, craton, kill_when, run_here, write_config
-
-LONG_WAVES = (
-    ("duration_s = 20.0", "duration_s = 60.0"),
-    ("cores = 2", "cores = 2\ncheckpoint_s = 0.01"),
-)
-
-
-def one_site(folder, *changes):
-    """With 767 steps and a checkpoint every hundred."""
-    path = write_config(folder, *LONG_WAVES, *changes)
-    text = path.read_text()
-    second = text.index("[[site]]", text.index("[[site]]") + 1)
-    path.write_text(text[:second] + text[text.index("[[fault]]") :])
-    return path
+from hazard_config import one_site
+from hazard_pipeline import command, contents, craton, kill_when, run_here
 
 
 def killed_in_waves(config, run) -> None:

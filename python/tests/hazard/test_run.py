@@ -24,7 +24,8 @@ from craton.hazard.report.page import write_page
 from craton.hazard.results import read_results
 from craton.hazard.run import resume, run, status
 from craton.runs.progress_file import Progress, Start
-from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
+from hazard_config import write_config
+from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results
 from helpers import environment_without_mpi
 from html_pages import checked
 
@@ -309,8 +310,12 @@ def test_results_without_a_report(finished, tmp_path):
     shutil.copytree(finished, run)
     for name in ("report.html", "overview.part", "hazard.h5", "sites/A/section.part"):
         (run / name).unlink()
+    half_written = [run / folder / "a.csv.123.new" for folder in ("openquake", "sites/A", "pictures")]
+    for file in half_written:
+        file.write_text("half")
     done = craton("resume", run, "--no-report", "--json", cwd=tmp_path)
     assert done.returncode == 0 and (run / "hazard.h5").is_file()
+    assert not any(file.exists() for file in half_written)
     assert len(json.loads(done.stdout)["tasks"]) == 13 and "pipeline, 2 cores" in done.stderr
     assert not any((run / name).exists() for name in ("report.html", "overview.part", "sites/A/section.part"))
 

@@ -16,7 +16,8 @@ from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.seismograms import seismograms
 from craton.hazard.pipeline.work import Work
 from craton.pages.maps import axis_names
-from hazard_pipeline import run_here, write_config
+from hazard_config import write_config
+from hazard_pipeline import run_here
 from hazard_runs import made_up
 from hazard_variations import variation_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import errno
 import json
 import os
 import re
@@ -17,7 +18,17 @@ from craton.errors import UserError
 from craton.runs import files
 from craton.runs.agreement import on_all, on_root, on_some
 from craton.runs.checkpoints import identity_of, opened_checkpoint, written_checkpoint
-from craton.runs.files import read_hdf5, read_json, remove, replaced, strict_json, write_hdf5, write_json, write_text
+from craton.runs.files import (
+    read_hdf5,
+    read_json,
+    remove,
+    replaced,
+    strict_json,
+    write_hdf5,
+    write_json,
+    write_text,
+    writing_to,
+)
 from craton.runs.record import Record, Session, facts_of, title_of
 from craton.runs.words import counted, duration, forecast_duration, forecast_size, rate_text, size_text
 from toy_run import ToyFolder, ToyRecord
@@ -49,6 +60,49 @@ def test_what_is_removed(tmp_path):
     for name in ("link", "folder", "none"):
         remove(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def read_only(monkeypatch):
+    """A function after which nothing can be removed, as in a folder that has become read-only; of files that are missing too."""
+
+    def refuse(path, *_args, **_named):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    return lambda: monkeypatch.setattr(os, "unlink", refuse)
+
+
+def test_a_folder_that_becomes_read_only_is_told_in_a_line(tmp_path, read_only):
+    (tmp_path / "file").write_text("")
+    read_only()
+    with pytest.raises(UserError, match=r"a\.txt: cannot be written: No space left on device; allowed"), replaced(
+        tmp_path / "a.txt"
+    ):  # fmt: skip
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(UserError, match=r"file: cannot be removed: Read-only file system; allowed"):
+        remove(tmp_path / "file")
+    remove(tmp_path / "none")
+    with pytest.raises(UserError, match=rf"{tmp_path}: cannot be written to: Permission denied; allowed"), writing_to(
+        tmp_path
+    ):  # fmt: skip
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def test_a_folder_that_becomes_read_only_is_free_again(tmp_path, read_only):
+    folder = ToyFolder(tmp_path)
+    folder.lock()
+    folder.progress.write_text("{}")
+    read_only()
+    folder.release()
+    assert folder.owner is None
+    ToyFolder(tmp_path).lock()
+
+
+def test_a_folder_that_has_gone_has_no_room(tmp_path):
+    with pytest.raises(
+        UserError, match=r"a\.h5: cannot be written: No such file or directory; allowed: a file in a fo"
+    ):
+        files.check_room(tmp_path / "gone" / "a.h5", 1)
 
 
 def test_json_is_strict_both_ways(tmp_path):

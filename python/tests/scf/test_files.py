@@ -326,6 +326,7 @@ def test_a_checkpoint_in_no_folder(tmp_path):
     from craton.scf import RHF
 
     with pytest.raises(
-        UserError, match="no-such/w.h5: No such file or directory; allowed: a file in a folder that exists"
+        UserError,
+        match="no-such/w.h5: cannot be written: No such file or directory; allowed: a file in a folder that exists",
     ):
         RHF(water(), "sto-3g").run(checkpoint=tmp_path / "no-such" / "w.h5")

@@ -128,7 +128,8 @@ def hazard(folder, _):
     from craton import hazard
     from craton.hazard.curves.curves import HazardCurve
     from craton.hazard.report.page import write_page
-    from hazard_pipeline import run_here, write_config
+    from hazard_config import write_config
+    from hazard_pipeline import run_here
     from matplotlib.figure import Figure
 
     name = json.dumps(HOSTILE)

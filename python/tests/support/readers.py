@@ -368,7 +368,7 @@ class _Site:
     @staticmethod
     def make(folder: Path) -> Path:
         pipeline = support("hazard_pipeline")
-        results = pipeline.run_here(pipeline.write_config(folder), folder / "run")
+        results = pipeline.run_here(support("hazard_config").write_config(folder), folder / "run")
         return Path(results.folder.finished("A"))
 
     @staticmethod
@@ -384,7 +384,7 @@ class _Site:
 class _HazardConfig:
     @staticmethod
     def make(folder: Path) -> Path:
-        return Path(support("hazard_pipeline").write_config(folder))
+        return Path(support("hazard_config").write_config(folder))
 
     @staticmethod
     def read(path: Path) -> Any:

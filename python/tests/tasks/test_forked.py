@@ -38,7 +38,7 @@ def main(words):
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
     (tmp_path / "served_work.py").write_text(MODULE)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     return dict(os.environ)
 
 
@@ -131,6 +131,33 @@ def test_jobs_end_with_their_server_and_the_next_has_another(tmp_path, environme
     server.begin("next", ["work", str(tmp_path / "done")], tmp_path / "log")
     (again,) = ended(server)
     assert again.name == "next" and again.code == 0 and again.cpu_s > 0 and (tmp_path / "done").is_file()
+    server.close()
+
+
+def test_an_interrupted_server_says_nothing(tmp_path, environment, capfd):
+    """Its jobs end with it, and who has asked for them tells."""
+    server = JobServer("served_work", environment)
+    server.begin("done", ["work", str(tmp_path / "done")], tmp_path / "log")
+    assert ended(server)[0].code == 0
+    server.begin("sleeper", ["sleep", ""], tmp_path / "log")
+    os.kill(server._process.pid, signal.SIGINT)
+    (one,) = ended(server)
+    assert one.why == f"served_work: its server ended with code {-signal.SIGINT}"
+    server.close()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_an_interrupted_job_says_so(tmp_path, environment, shares):
+    server = JobServer("served_work", environment)
+    server.begin("sleeper", ["sleep", ""], tmp_path / "log", shares_process=shares)
+    log, until = tmp_path / "log", time.monotonic() + 20
+    while not (server.pids and log.is_file() and "says" in log.read_text()) and time.monotonic() < until:
+        assert server.ended() == []
+        time.sleep(0.01)
+    os.kill(server.pids[0], signal.SIGINT)
+    (one,) = ended(server)
+    assert one.code == 130 and log.read_text().endswith("craton: interrupted\n")
     server.close()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from craton.errors import UserError
 from craton.tasks import Ended, Graph, Task, run_tasks, utilisation
+from helpers import environment_without_mpi
 
 JOB = "import sys, time; time.sleep(float(sys.argv[2])); open(sys.argv[1], 'w').close()"
 
@@ -163,6 +166,31 @@ def test_an_interrupt_ends_the_jobs(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_tasks([job(tmp_path, f"t{n}", seconds=60) for n in range(2)], cores=2, jobs=2, progress=interrupt)
     assert not list(tmp_path.glob("t?"))
+
+
+TERMINATED = """
+import os, signal, sys
+from pathlib import Path
+from craton._launch import main_guard
+from craton.tasks import Task, run_tasks
+
+def terminate(_ended, running):
+    if running:
+        os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+
+folder = Path(sys.argv[1])
+with main_guard():
+    run_tasks([Task("a", folder / "a", lambda: ["sleep", "60"], folder / "a.log")], cores=1, jobs=1, progress=terminate)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_code_tells_which_signal_has_ended_it(tmp_path, name):
+    command = [sys.executable, "-c", TERMINATED, str(tmp_path), name]
+    done = subprocess.run(
+        command, env=environment_without_mpi(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (128 + getattr(signal, name), "craton: interrupted\n")
 
 
 def test_a_program_that_does_not_start(tmp_path):

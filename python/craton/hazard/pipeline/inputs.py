@@ -12,7 +12,7 @@ from craton.hazard.config import waves_config
 from craton.hazard.folder import HazardFolder
 from craton.hazard.motion.pulses import flat_text
 from craton.hazard.pipeline.work import Work
-from craton.runs.files import replaced, write_text
+from craton.runs.files import remove_half_written, replaced, write_text
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.settings import table_to_toml
 
@@ -37,8 +37,8 @@ def write_inputs(work: Work, folder: HazardFolder) -> None:
     for site in work.config.sites:
         own = folder.site(site.name)
         own.mkdir(parents=True, exist_ok=True)
-    for left_behind in [*folder.pictures.glob("*.new"), *folder.path.glob("sites/*/*.new")]:
-        left_behind.unlink()
+    own_folders = [folder.site(site.name) for site in work.config.sites]
+    remove_half_written([folder.pictures, folder.openquake, folder.models, *own_folders])
     for site, at in zip(work.config.sites, work.position_m, strict=True):
         for direction in work.config.green.directions:
             waves = WavesFolder(folder.waves(site.name, direction))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.runs import running
 from craton.runs.agreement import on_root
-from craton.runs.files import read_hdf5, replaced, write_hdf5
+from craton.runs.files import read_hdf5, remove, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
 from craton.tomography.data.sources import shared_observations
 from craton.tomography.folder import IterationRecord, RunFolder, RunRecord, StartRecord
@@ -172,7 +172,7 @@ class RunFiles:
     def discard_hessian(self) -> None:
         """Drops hessian.h5 where [inversion] keep_hessians = "none"."""
         if self.run.config.inversion.keep_hessians == "none":
-            on_root(self.run.comm, lambda: self.run.place.hessian.unlink(missing_ok=True))
+            on_root(self.run.comm, lambda: remove(self.run.place.hessian))
 
     # ------------------------------------------------------------------------------------------------------------ step.h5
 
@@ -249,15 +249,15 @@ class RunFiles:
         place = self.run.place
 
         def drop() -> None:
-            place.step.unlink(missing_ok=True)
-            place.hessian.unlink(missing_ok=True)
+            remove(place.step)
+            remove(place.hessian)
 
         on_root(self.run.comm, drop)
         self.discard_checkpoint()
 
     def drop_iteration(self) -> None:
         """Drops what is not needed any more once the iteration's model is found."""
-        on_root(self.run.comm, lambda: self.run.place.step.unlink(missing_ok=True))
+        on_root(self.run.comm, lambda: remove(self.run.place.step))
         self.discard_hessian()
 
     def take_place(self) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.runs.files import read_hdf5, replaced, write_hdf5, write_text
+from craton.runs.files import read_hdf5, remove_half_written, replaced, write_hdf5, write_text
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.model.export import export, write_csv
@@ -78,6 +78,7 @@ class ExchangeFolder:
         """
         for folder in (self.path, self.path / "sources", self.path / "done", self.seismograms):
             folder.mkdir(parents=True, exist_ok=True)
+        remove_half_written([self.path, self.path / "sources"])
         for name in ("model.nc", "model.csv"):
             export(fields, self.path / name, *grid)
         export_harmonics(fields, self.path / "model.dat")
@@ -101,6 +102,7 @@ class ExchangeFolder:
 
     def save(self, g: f64) -> None:
         """Keeps the windows."""
+        remove_half_written([self.path])
         with replaced(self.path / "g.h5") as aside:
             write_hdf5(aside, {"g": g, "units": "m, all windows one after the other", "solver": self.solver()})
 

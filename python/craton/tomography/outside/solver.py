@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.runs.agreement import on_root
+from craton.runs.files import remove
 from craton.runs.words import counted
 from craton.tomography.outside.commands import Command, check_engine, run_here, run_on_engine
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, last_window_s, usual_grid
@@ -112,7 +113,7 @@ class OutsideSynthetics:
         """The earthquakes that are wrong are not done: those that an error names, or all."""
         names = [self.observations.paths.events.name[event] for event in self.observations.paths.event_rows]
         for name in [name for name in names if name in problem] or names:
-            folder.done(name).unlink(missing_ok=True)
+            remove(folder.done(name))
 
     def describe(self) -> str:
         """For the record."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError, words_of
-from craton.runs.files import read_json, replaced, write_json
+from craton.runs.files import read_json, remove_half_written, replaced, write_json
 from craton.runs.folder import Folder, RunFile
 from craton.runs.progress import ProgressBar
 from craton.runs.words import rate_text
@@ -109,8 +109,7 @@ def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
     folder = FetchFolder(config.fetch.directory)
     folder.make()
     folder.lock()
-    for left_behind in folder.path.glob("waveforms/*/*.new"):  # of a fetch that was killed
-        left_behind.unlink(missing_ok=True)
+    remove_half_written(folder.path.glob("waveforms/*"))
     try:
         check_request(folder, config)
         return Fetcher(config, folder, console).run()
