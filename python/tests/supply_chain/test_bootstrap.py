@@ -156,7 +156,7 @@ def test_ranges_in_place_of_locks(checkout):
 
 
 def test_words_that_it_does_not_know(checkout):
-    assert "unknown option --demos; allowed: --check, --demo," in checkout.bootstrap("--demos", code=2)
+    assert "unknown option --demos; allowed: --browser, --check, --demo," in checkout.bootstrap("--demos", code=2)
     assert "CRATON_LOCKED=perhaps; allowed: yes" in checkout.bootstrap(CRATON_LOCKED="perhaps", code=2)
     assert "lacks packages" in checkout.bootstrap("--check", "--demo", code=2)
     assert checkout.asked() == []
