@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -199,27 +198,10 @@ def end_run(record: Any, comm: MPI.Comm, as_json: bool, complaint: str = "") -> 
         raise typer.Exit(NOT_CONVERGED)
 
 
-ALONE = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_orte_create_session_dirs": "0"}
-"""Settings of Open MPI 4 for a process that nobody has started as a rank: no daemon beside it, no folder that outlives a kill."""
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """With these settings, unless it is a rank; processes that this one starts do not inherit them."""
-    given = {} if launched_size() is not None else {name: ALONE[name] for name in ALONE if name not in os.environ}
-    os.environ.update(given)
-    try:
-        yield
-    finally:
-        for name in given:
-            os.environ.pop(name, None)
-
-
 def communicator() -> MPI.Comm:
     """All ranks. Starts MPI."""
     try:
-        with _alone():
-            craton.check_mpi()
+        craton.check_mpi()
     except ImportError as error:
         raise UserError(str(error)) from None
     from mpi4py import MPI

@@ -115,29 +115,6 @@ def test_nothing_is_left_of_a_job_whose_mpiexec_was_killed(tmp_path):
     assert not shared.exists()
 
 
-ALONE = """
-import os, time
-from craton.cli.launching import communicator
-before = dict(os.environ)
-assert communicator().size == 1
-assert dict(os.environ) == before
-print("ready", flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_nothing_is_left_of_one_rank_that_was_killed(tmp_path):
-    environment = environment_without_mpi(TMPDIR=str(tmp_path))
-    with subprocess.Popen([sys.executable, "-c", ALONE], env=environment, stdout=subprocess.PIPE, text=True) as job:
-        assert job.stdout is not None
-        assert job.stdout.readline() == "ready\n"
-        assert children(job.pid) == []
-        job.kill()
-        job.wait(60)
-    assert not list(tmp_path.rglob("*"))
-
-
 INTERRUPTED = """
 import os, signal, sys
 
