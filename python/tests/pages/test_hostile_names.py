@@ -125,6 +125,7 @@ def test_the_policy_holds_where_nothing_is_escaped(tmp_path, monkeypatch):
     assert ran(free) == set(SCRIPTS) and free.paths >= {*SCRIPTS, *REQUESTS} and not free.refused
 
 
+@pytest.mark.long  # Chromium does not always print a page that leads elsewhere
 @in_chromium
 def test_no_policy_forbids_a_refresh(tmp_path):
     """Of all kinds this one is left to the escaping (docs/durability.md)."""
