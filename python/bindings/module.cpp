@@ -16,9 +16,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -35,6 +40,26 @@ std::map<std::string, std::string> build_info() {
             {"mpi", comm::environment::library_version()},
             {"blas", linalg::blas_configuration()},
             {"hdf5", io::hdf5_version()}};
+}
+
+/// Folders that go with this process, not with copies of it.
+class folders_of_this_process {
+public:
+    ~folders_of_this_process() {
+        std::error_code ignored;
+        if (getpid() == owner_)
+            for (const auto& folder : folders_) std::filesystem::remove_all(folder, ignored);
+    }
+    void add(std::filesystem::path folder) { folders_.push_back(std::move(folder)); }
+
+private:
+    pid_t owner_ = getpid();
+    std::vector<std::filesystem::path> folders_;
+};
+
+void remove_at_exit(const std::string& folder) {
+    static folders_of_this_process those;
+    those.add(folder);
 }
 
 annotated<"_BlasReport"> blas_check() {
@@ -85,6 +110,10 @@ collective.)");
           R"(What MPI_Get_library_version prints in the extension.
 
 It must equal what mpi4py prints. Does not start MPI.)");
+    m.def("remove_at_exit", &remove_at_exit, nb::arg("folder"), R"(Removes a folder when this process has ended by itself.
+
+Later than Python's atexit and than the end of MPI, whose files may be in it. Without a word where it cannot be removed. Not
+collective.)");
     m.def("blas_core", &craton::linalg::blas_core, R"(The processor that OpenBLAS believes it runs on.
 
 For example 'SkylakeX' (openblas_get_corename); 'unknown' for another BLAS.)");

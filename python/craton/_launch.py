@@ -9,6 +9,7 @@ one file of more than 500 lines.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -127,6 +128,12 @@ def main_guard() -> Iterator[None]:
         if _rank_and_size()[1] > 1:
             _abort(BROKEN_PIPE)
         raise SystemExit(BROKEN_PIPE) from None
+    except OSError as error:
+        if not _is_of_files(error):
+            _end_of_a_bug(error)
+        where = f"{error.filename}: " if error.filename is not None else ""
+        why = f"{where}{error.strerror}; allowed: folders that can be read and written, with room for what is written"
+        _end(why, USER_ERROR, of_one_rank=True)
     except SystemExit as error:
         # one rank alone would wait for the others when it finalises MPI
         rank, size = _rank_and_size()
@@ -137,8 +144,24 @@ def main_guard() -> Iterator[None]:
             _tell_launcher(ENDS.format(rank, 0))
         raise
     except Exception as error:
-        what = one_line(f"{type(error).__name__}: {error}".splitlines()[0])
-        _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc(), of_one_rank=True)
+        _end_of_a_bug(error)
+
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+NO_ACCESS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE}
+
+
+def _is_of_files(error: OSError) -> bool:
+    """Whether a disk or a folder is to blame, wherever it was met: full, read-only or gone."""
+    if error.errno in NO_ROOM or not isinstance(error.filename, str | bytes):
+        return error.errno in NO_ROOM
+    gone = error.errno == errno.ENOENT and not Path(os.fsdecode(error.filename)).parent.exists()
+    return gone or error.errno in NO_ACCESS
+
+
+def _end_of_a_bug(error: BaseException) -> NoReturn:
+    what = one_line(f"{type(error).__name__}: {error}".splitlines()[0])
+    _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc(), of_one_rank=True)
 
 
 def _end(message: str, code: int, details: str = "", kind: str = "error: ", of_one_rank: bool = False) -> NoReturn:
@@ -244,6 +267,8 @@ def _run(command: list[str], environment: dict[str, str], ranks: int, results: P
             reader.join(timeout=2)
             listener.tell("craton: interrupted; all ranks were ended")
             return 128 + (interrupted_by[0] if interrupted_by else signal.SIGINT)
+    if job.returncode < 0:
+        _end_ranks(listener)  # their mpiexec was killed: they would notice it later
     reader.join(timeout=2)
     return listener.verdict(job.returncode, results)
 
@@ -406,13 +431,18 @@ def _stop(job: subprocess.Popen[str], listener: _Listener) -> None:
     try:
         job.wait(timeout=3)
     except subprocess.TimeoutExpired:
-        for pid in listener.pids.values():
-            with contextlib.suppress(OSError):
-                if _is_rank(pid):
-                    os.kill(pid, signal.SIGKILL)
+        _end_ranks(listener)
         with contextlib.suppress(OSError):
             os.killpg(job.pid, signal.SIGKILL)
         job.wait()
+
+
+def _end_ranks(listener: _Listener) -> None:
+    """By force, those of this machine."""
+    for pid in listener.pids.values():
+        with contextlib.suppress(OSError):
+            if _is_rank(pid):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _is_rank(pid: int) -> bool:

@@ -2,6 +2,7 @@
 
 Open MPI puts sockets below TMPDIR and memory that ranks share below /dev/shm, and takes them away when a job ends well. Here each
 job has folders of its own, which go with it whatever its end; and a job takes away those of jobs whose launcher was killed itself.
+So has a command that runs on one rank, without a launcher.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["own_folders"]
+from craton._extension import extension
+
+__all__ = ["folders_until_exit", "own_folders"]
 
 PREFIX = f"craton-mpi-{os.uname().nodename}-"
 """With the host's name: hosts may share a folder for temporary files, and not its locks."""
 LOCK = "in-use"
+SECONDS_TO_REMOVE = 2.0
+"""Ranks that lose their mpiexec may still write into a folder while it is removed."""
 SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -28,50 +34,73 @@ def own_folders(elsewhere: bool = False) -> Iterator[dict[str, str]]:
 
     elsewhere: the job has other machines too, for which the settings would not do: then there are none.
     """
-    with contextlib.ExitStack() as stack:
-        settings: dict[str, str] = {}
-        for names, place in (
-            (("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"), Path(tempfile.gettempdir())),
-            (("OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"), SHARED_MEMORY),
-        ):
-            if elsewhere or any(name in os.environ for name in names):
-                continue
-            if (folder := stack.enter_context(_folder(place))) is not None:
-                settings |= dict.fromkeys(names, str(folder))
+    settings, made = _made_folders() if not elsewhere else ({}, [])
+    try:
         yield settings
+    finally:
+        for folder, lock in made:
+            _remove(folder)
+            os.close(lock)
 
 
-@contextlib.contextmanager
-def _folder(place: Path) -> Iterator[Path | None]:
-    """A new folder that this process holds; None where none can be made."""
-    _remove_abandoned(place)
+def folders_until_exit() -> dict[str, str]:
+    """The same settings for a process that is no launcher's: its folders go when it has ended, after MPI."""
+    settings, made = _made_folders()
+    for folder, _ in made:  # held until the process is gone
+        extension.remove_at_exit(str(folder))
+    return settings
+
+
+def _made_folders() -> tuple[dict[str, str], list[tuple[Path, int]]]:
+    """Settings, and the folders that they name, with the locks that this process has on them."""
+    settings: dict[str, str] = {}
+    made: list[tuple[Path, int]] = []
+    for names, place in (
+        (("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"), Path(tempfile.gettempdir())),
+        (("OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"), SHARED_MEMORY),
+    ):
+        if any(name in os.environ for name in names):
+            continue
+        _remove_abandoned(place)
+        if (found := _made_folder(place)) is not None:
+            made.append(found)
+            settings |= dict.fromkeys(names, str(found[0]))
+    return settings, made
+
+
+def _made_folder(place: Path) -> tuple[Path, int] | None:
+    """A new folder, with the lock that this process has on it; None where none can be made."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
     except OSError:
-        yield None
-        return
+        return None
     try:
         # Held before it has the name that others look for.
-        with _held(folder / f"{LOCK}.new"):
-            os.rename(folder / f"{LOCK}.new", folder / LOCK)
-            yield folder
-    finally:
+        lock = os.open(folder / f"{LOCK}.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.rename(folder / f"{LOCK}.new", folder / LOCK)
+    except OSError:
         shutil.rmtree(folder, ignore_errors=True)
+        return None
+    return folder, lock
 
 
-@contextlib.contextmanager
-def _held(lock: Path) -> Iterator[bool]:
-    """A lock, which is free again when its holder is gone. False where another process has it."""
-    file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(file)
+def _remove(folder: Path) -> None:
+    """With what is in it; the lock last, so that a later job finds the folder if something is still being written into it."""
+    until = time.monotonic() + SECONDS_TO_REMOVE
+    while True:
+        with contextlib.suppress(OSError):
+            for path in folder.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.name != LOCK:
+                    path.unlink(missing_ok=True)
+            if [path.name for path in folder.iterdir()] == [LOCK]:
+                (folder / LOCK).unlink()
+                folder.rmdir()
+        if not folder.exists() or time.monotonic() > until:
+            return
+        time.sleep(0.01)
 
 
 def _remove_abandoned(place: Path) -> None:
@@ -81,6 +110,9 @@ def _remove_abandoned(place: Path) -> None:
             with contextlib.suppress(OSError):
                 if folder.stat().st_uid != os.geteuid() or not (folder / LOCK).is_file():
                     continue  # another's, or one that is being made
-                with _held(folder / LOCK) as abandoned:
-                    if abandoned:
-                        shutil.rmtree(folder, ignore_errors=True)
+                lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(folder)
+                finally:
+                    os.close(lock)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ import typer
 
 import craton
 from craton._launch import checked_ranks, launched_size, run_under_mpi
+from craton._mpi_folders import folders_until_exit
 from craton.cli.output import print_json
 from craton.errors import UserError
 
@@ -198,10 +200,29 @@ def end_run(record: Any, comm: MPI.Comm, as_json: bool, complaint: str = "") -> 
         raise typer.Exit(NOT_CONVERGED)
 
 
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Settings for a process that nobody has started as a rank: folders of its own, and no daemon of Open MPI 4's beside it.
+
+    Processes that this one starts later do not inherit them.
+    """
+    given = {}
+    if launched_size() is None and "mpi4py.MPI" not in sys.modules:
+        given = folders_until_exit() | {"OMPI_MCA_ess_singleton_isolated": "1"}
+    own = {name: value for name, value in given.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name in own:
+            os.environ.pop(name, None)
+
+
 def communicator() -> MPI.Comm:
     """All ranks. Starts MPI."""
     try:
-        craton.check_mpi()
+        with _alone():
+            craton.check_mpi()
     except ImportError as error:
         raise UserError(str(error)) from None
     from mpi4py import MPI

@@ -17,6 +17,7 @@ from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_all
 from craton.runs.hdf5_files import hdf5_file, opened_hdf5, refused
+from craton.runs.hdf5_writing import written_hdf5
 from craton.runs.seals import seal
 from craton.solvers.multigrid.boundary import KINDS, BoundaryValues, Side
 from craton.solvers.multigrid.faces import harmonic_means
@@ -145,12 +146,12 @@ def write_field(
     world = solver.world
 
     def create() -> None:
-        with h5py.File(aside, "w") as file:
+        with written_hdf5(aside) as file:
             file.create_dataset(dataset, solver.cells, dtype="f8")
             file.attrs.update(attributes or {})
 
     def write() -> None:
-        with h5py.File(aside, "r+") as file:
+        with written_hdf5(aside, "r+") as file:
             s = solver.box
             for (i, j, k), part in zip(solver.first_cells, own, strict=True):
                 file[dataset][i : i + s, j : j + s, k : k + s] = part

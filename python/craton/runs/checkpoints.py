@@ -21,7 +21,6 @@ is their identity. A hazard run has no checkpoint: its tasks' results are its st
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ import h5py
 from craton.errors import UserError
 from craton.runs.files import check_room, replaced, strict_json
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.hdf5_writing import written_hdf5
 
 __all__ = ["Identity", "identity_of", "opened_checkpoint", "written_checkpoint"]
 
@@ -43,31 +43,16 @@ Identity = Mapping[str, str | int | float]
 
 
 @contextmanager
-def written_checkpoint(
-    path: Path, identity: Identity, size: int = 0, *, in_memory: bool = False
-) -> Iterator[h5py.File]:
+def written_checkpoint(path: Path, identity: Identity, size: int = 0) -> Iterator[h5py.File]:
     """An open file, which becomes `path` when the block ends well; what was there stays until then. Not collective.
 
-    size: bytes that will be written, for a look at the disk first. in_memory: made there and written as plain bytes, so that of a
-    full disk the operating system's words are told, not HDF5's. UserError where it cannot be written.
+    size: bytes that will be written, for a look at the disk first. UserError where it cannot be written.
     """
     path = path.absolute()
     check_room(path, size)
-    if in_memory:
-        memory = io.BytesIO()
-        with h5py.File(memory, "w") as file:
-            file.attrs[IDENTITY] = strict_json(dict(identity))
-            yield file
-        check_room(path, memory.getbuffer().nbytes)
-        with replaced(path) as aside:
-            aside.write_bytes(memory.getbuffer())
-        return
-    try:
-        with replaced(path) as aside, h5py.File(aside, "w") as file:
-            file.attrs[IDENTITY] = strict_json(dict(identity))
-            yield file
-    except (OSError, RuntimeError) as problem:  # HDF5 has words of its own for a full disk
-        raise UserError(f"checkpoint {path}: cannot be written ({problem}); allowed: a folder with room") from None
+    with replaced(path) as aside, written_hdf5(aside) as file:
+        file.attrs[IDENTITY] = strict_json(dict(identity))
+        yield file
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import numpy as np
 
 from craton.errors import UserError, words_of
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.hdf5_writing import written_hdf5
 from craton.runs.seals import seal
 
 __all__ = [
@@ -183,7 +184,7 @@ def write_hdf5(path: Path, content: dict[str, Any], mode: str = "w") -> None:
     Writes to `path` itself: use it inside `replaced`. UserError where there is no room.
     """
     check_room(path, sum(value.nbytes for value in content.values() if isinstance(value, np.ndarray)))
-    with h5py.File(path, mode) as file:
+    with written_hdf5(path, mode) as file:
         for name, value in content.items():
             if isinstance(value, np.ndarray):
                 file.create_dataset(name, data=value)

@@ -31,8 +31,11 @@ def run_marked(words: Sequence[str], begin_in: Path, marks: Sequence[Path], outp
         return f"{problem.filename}: {problem.strerror}"
     if done.returncode:
         return f"ended with {done.returncode}"
-    for mark in reversed(marks):
-        mark.touch()
+    try:
+        for mark in reversed(marks):
+            mark.touch()
+    except OSError as problem:
+        return f"{problem.filename}: {problem.strerror}"
     return ""
 
 

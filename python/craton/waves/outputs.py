@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +16,7 @@ from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_all, on_root
 from craton.runs.files import write_text
+from craton.runs.hdf5_writing import written_hdf5
 from craton.seismology.geometry.grid import Box
 from craton.seismology.wave_run.config import Config
 from craton.seismology.wave_run.folder import WavesFolder
@@ -165,7 +165,7 @@ def moduli_at(at: NDArray[np.float64], setup: Setup, own: Box) -> NDArray[np.flo
 def add_moduli(path: Path, moduli: NDArray[np.float64]) -> None:
     """Datasets lambda_Pa and mu_Pa beside strain Green's tensors. Not collective."""
     try:
-        with h5py.File(path, "r+") as file:
+        with written_hdf5(path, "r+") as file:
             if "mu_Pa" not in file:  # else of a run that goes on
                 file["lambda_Pa"], file["mu_Pa"] = moduli
     except OSError as error:

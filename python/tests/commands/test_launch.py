@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from craton._launch import (
     _places_ranks_elsewhere,
     checked_ranks,
     launched_size,
+    main_guard,
     run_under_mpi,
 )
 from craton.errors import UserError
@@ -154,6 +156,37 @@ def test_a_killed_rank_is_named(launch, tmp_path: Path, how: str, rank: int, nam
     assert f"rank {rank} (" in line and name in line
     assert (f"what was saved before is intact in {tmp_path / 'results'}" in line) == (how == "killed")
     assert "----" not in err
+
+
+ALLOWED_FOLDERS = "allowed: folders that can be read and written, with room for what is written"
+
+
+@pytest.mark.parametrize(
+    ("number", "file"),
+    [
+        (errno.EROFS, "a.txt"),
+        (errno.ENOSPC, None),
+        (errno.EACCES, "a.txt"),
+        (errno.ENOENT, "gone/a.txt"),
+    ],
+)
+def test_what_a_file_system_refuses_is_one_line_wherever_it_is_met(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, number: int, file: str | None
+) -> None:
+    name = None if file is None else str(tmp_path / file)
+    with pytest.raises(SystemExit) as end, main_guard():
+        raise OSError(number, os.strerror(number), name)
+    where = "" if name is None else f"{name}: "
+    assert capsys.readouterr().err == f"craton: error: {where}{os.strerror(number)}; {ALLOWED_FOLDERS}\n"
+    assert end.value.code == 2
+
+
+def test_a_file_that_a_program_forgot_is_a_bug(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as end, main_guard():
+        (tmp_path / "a.txt").read_text(encoding="utf-8")
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback") and "craton: error: a bug or an unforeseen failure: FileNotFoundError" in said
+    assert end.value.code == 1
 
 
 def test_an_exit_of_one_rank_ends_all(launch) -> None:

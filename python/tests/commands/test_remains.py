@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -113,6 +115,58 @@ def test_nothing_is_left_of_a_job_whose_mpiexec_was_killed(tmp_path):
         time.sleep(0.05)
     assert not list(tmp_path.iterdir())
     assert not shared.exists()
+
+
+ALONE = """
+import sys, time
+from craton.cli.launching import communicator
+communicator()
+print("ready", flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_next_command_removes_what_one_rank_left_that_was_killed(tmp_path):
+    environment = environment_without_mpi(TMPDIR=str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", ALONE, "60"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as job:
+        assert job.stdout is not None
+        assert job.stdout.readline() == "ready\n"
+        assert [path.name.startswith(_mpi_folders.PREFIX) for path in tmp_path.iterdir()] == [True]
+        (shared,) = shared_memory_of(job.pid)
+        assert not children(job.pid)  # no daemon of Open MPI's
+        job.kill()
+        job.communicate(timeout=60)
+    assert list(tmp_path.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, "0"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n", "")
+    assert not list(tmp_path.iterdir())
+    assert not shared.exists()
+
+
+def test_what_is_still_being_written_into_goes_too(places):
+    ends = time.monotonic() + 0.5
+
+    def write(folder: Path) -> None:
+        number = 0
+        while time.monotonic() < ends:
+            number += 1
+            with contextlib.suppress(OSError):
+                folder.mkdir(exist_ok=True)
+                (folder / f"pid.{number}").mkdir()
+
+    with _mpi_folders.own_folders() as settings:
+        folder = Path(settings[HERE[0]]) / "ompi.host.0"
+        writer = threading.Thread(target=write, args=(folder,))
+        writer.start()
+        while not folder.exists():
+            time.sleep(0.001)
+    writer.join()
+    assert not list(places[0].iterdir())
 
 
 INTERRUPTED = """

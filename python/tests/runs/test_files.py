@@ -240,10 +240,9 @@ def test_title():
 # --------------------------------------------------------------------------------------------------------- checkpoints
 
 
-@pytest.mark.parametrize("in_memory", [False, True])
-def test_a_checkpoint_says_whose_it_is(tmp_path, in_memory):
+def test_a_checkpoint_says_whose_it_is(tmp_path):
     path = tmp_path / "c.h5"
-    with written_checkpoint(path, {"basis": "sto-3g", "iteration": 2}, in_memory=in_memory) as file:
+    with written_checkpoint(path, {"basis": "sto-3g", "iteration": 2}) as file:
         file["x"] = np.arange(3)
     with opened_checkpoint(path, {"basis": "sto-3g"}, "mine") as file:
         assert list(file["x"]) == [0, 1, 2] and identity_of(file) == {"basis": "sto-3g", "iteration": 2}
@@ -256,7 +255,7 @@ def test_a_checkpoint_says_whose_it_is(tmp_path, in_memory):
         assert str(failure.value) == f"checkpoint {path}: {problem}"
 
     def fail():
-        with written_checkpoint(path, {"iteration": 9}, in_memory=in_memory):
+        with written_checkpoint(path, {"iteration": 9}):
             raise ValueError("half")
 
     with pytest.raises(ValueError, match="half"):

@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
+from craton.tasks.marked import run_marked
 from helpers import OF_OPEN_MPI, environment_without_mpi
 from parsl_here import configuration
 
@@ -282,6 +283,12 @@ def test_a_command_that_fails_is_told_and_goes_on_where_it_was(config, tmp_path)
     good = commanded(config)
     record = inversion.resume(config.run.directory, good, MPI.COMM_SELF, report=False)
     assert record.finished
+
+
+def test_a_command_whose_mark_cannot_be_made_is_told(tmp_path):
+    """In a folder that has become read-only, say; a traceback before."""
+    mark = tmp_path / "gone" / "done"
+    assert run_marked(["true"], tmp_path, [mark]) == f"{mark}: No such file or directory"
 
 
 @pytest.mark.long

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.maps import HazardMap
 from craton.runs.files import replaced
+from craton.runs.hdf5_writing import written_hdf5
 
 __all__ = [
     "Site",
@@ -105,7 +105,7 @@ def write_hdf5(
     """Writes all of them to one file. Of each measure there is a curve of every site, all with the same levels and time span."""
     _check_maps(sites, maps)
     of = {measure: _by_site(sites, curves, measure) for measure in dict.fromkeys(one.measure for one in curves)}
-    with replaced(Path(path)) as aside, h5py.File(aside, "w") as file:
+    with replaced(Path(path)) as aside, written_hdf5(aside) as file:
         file["sites/name"] = [site.name for site in sites]
         file["sites/longitude_deg"] = np.array([site.longitude_deg for site in sites], float)
         file["sites/latitude_deg"] = np.array([site.latitude_deg for site in sites], float)

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from craton.errors import UserError
 from craton.runs.files import replaced
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.hdf5_writing import written_hdf5
 
 __all__ = ["COMPONENTS", "GreenTensors", "Placing", "write_tensors"]
 
@@ -238,7 +239,7 @@ def write_tensors(
     """
     path = Path(path)
     count = len(position_m)
-    with replaced(path) as aside, h5py.File(aside, "w") as file:
+    with replaced(path) as aside, written_hdf5(aside) as file:
         chunk = max(1, min(count, 2**20 // (4 * len(COMPONENTS) * tensors.shape[2])))
         made = file.create_dataset(
             "sgt", data=np.asarray(tensors, np.float32), chunks=(chunk, len(COMPONENTS), tensors.shape[2])

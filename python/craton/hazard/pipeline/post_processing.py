@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from craton.hazard.motion.seismograms import RuptureAtSite
 from craton.hazard.pipeline.work import Work
 from craton.runs.files import replaced
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.hdf5_writing import written_hdf5
 
 __all__ = [
     "WRITTEN",
@@ -70,7 +70,7 @@ def measure_portion(work: Work, folder: HazardFolder, site: int, portion: int) -
         for index in work.portions[portion]
     ]
     path = folder.measures(work.config.sites[site].name, work.portions[portion])
-    with replaced(path) as aside, h5py.File(aside, "w") as file:
+    with replaced(path) as aside, written_hdf5(aside) as file:
         _write_measures(file, SiteMeasures.joined(parts))
     return path
 
@@ -88,7 +88,7 @@ def finish_site(work: Work, folder: HazardFolder, site: int) -> Path:
     shaking, distance = shaking_of(work, found), distances_to(forecast, at)
     curves: dict[float, HazardCurve] = {}
     path = folder.finished(name)
-    with replaced(path) as aside, h5py.File(aside, "w") as file:
+    with replaced(path) as aside, written_hdf5(aside) as file:
         _write_measures(file.create_group("measures"), found)
         file.attrs.update({"site": name, "position_m": at, "years": years})
         ruptures = file.create_group("ruptures")

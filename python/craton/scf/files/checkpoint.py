@@ -71,7 +71,7 @@ class Checkpoint:
         """
         size = sum(function_count(each) for each in self.shells)
         room = 8 * len(self.densities) * size**2
-        with written_checkpoint(path, IDENTITY, 0 if rows is None else room, in_memory=rows is None) as file:
+        with written_checkpoint(path, IDENTITY, room) as file:
             file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
             file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
             file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.runs.files import replaced, write_text
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.hdf5_writing import written_hdf5
 from craton.seismology.files import readable
 from craton.seismology.geometry.grid import Box, Grid, bricks
 from craton.seismology.ground.media import Material, Medium, Range, Subsamples, parts_holding
@@ -132,7 +132,7 @@ def _name(at: tuple[int, int, int]) -> str:
 def _written(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> Iterator[Range]:
     """Writes the file of a brick slab by slab, and tells the range of each slab."""
     shape = tuple(n * s for n, s in zip(box.shape, cut, strict=True))[::-1]
-    with replaced(path) as aside, h5py.File(aside, "w") as file:
+    with replaced(path) as aside, written_hdf5(aside) as file:
         for (k0, k1), material in medium.slabs(grid, box, subsamples=cut):
             planes = slice((k0 - box.first[2]) * cut[2], (k1 - box.first[2]) * cut[2])
             for name, values in material.fields().items():

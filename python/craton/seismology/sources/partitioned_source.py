@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.runs.files import replaced
+from craton.runs.hdf5_writing import written_hdf5
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.srf import iterate_subfaults
 from craton.seismology.sources.subfaults import Rigidity, placed_subfaults, points_of
@@ -52,7 +53,7 @@ def partition_source(
     """
     target = Path(target)
     plan = _Plan(Path(path), grid, rigidity, tile_cells, window_s, start_s)
-    with replaced(target) as aside, h5py.File(aside, "w") as file:
+    with replaced(target) as aside, written_hdf5(aside) as file:
         plan.write(file, grid)
         samples = file.create_dataset("samples", (plan.total,), dtype="f4")
         for offsets, values in plan.batches(buffer_bytes):

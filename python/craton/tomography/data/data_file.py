@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.runs.files import check_room, replaced
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.hdf5_writing import written_hdf5
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.noise import SIGMA_TEXT, noise_deviation, out_of_range
 from craton.tomography.data.observations import Observations
@@ -43,7 +44,7 @@ def save_observations(
         len(paths.events.name[e]) + len(paths.stations.name[s]) for e, s in zip(paths.event, paths.station, strict=True)
     )
     check_room(file_name, observations.observed.nbytes + 100 * len(paths) + names)
-    with replaced(file_name) as aside, h5py.File(aside, "w") as file:
+    with replaced(file_name) as aside, written_hdf5(aside) as file:
         file.attrs.update(observations.attributes)
         file.attrs["sample_interval_s"] = paths.sample_interval_s
         file.attrs["filter_periods_s"] = filter_periods_s

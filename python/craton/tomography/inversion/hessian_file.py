@@ -215,7 +215,7 @@ def write_hessian(
         if settings.keep_hessians == "all" and before is not None and before != linearised_at:
             os.replace(place.hessian, place.hessian_of(before + 1))
         with replaced(place.hessian, own_checksums=("hessian",)) as same:
-            write_hdf5(same, content, mode="a")
+            write_hdf5(same, content, mode="r+")
 
     on_root(run.comm, complete_file)
 
