@@ -232,10 +232,13 @@ docs/durability.md describes its use and its guarantee.)");
     c.def(
         "__init__",
         [](python_checkpoint* self, world& ranks, const std::string& path, bool keep_previous, double wait_for_other_job_s,
-           std::map<std::string, std::string> hints, std::size_t buffer_bytes, const std::string& verify, double patience_s,
-           std::string local_folder) {
+           std::map<std::string, std::string> hints, std::size_t buffer_bytes, const std::string& verify,
+           std::optional<double> patience_s, std::string local_folder) {
             io::checkpoint_options options;
-            options.transfer = {std::move(hints), buffer_bytes, read_back_by_name(verify), patience_s};
+            options.transfer.hints = std::move(hints);
+            options.transfer.buffer_bytes = buffer_bytes;
+            options.transfer.verify = read_back_by_name(verify);
+            if (patience_s) options.transfer.patience_s = *patience_s;
             options.keep_previous = keep_previous;
             options.local_folder = std::move(local_folder);
             options.wait_for_other_job_s = wait_for_other_job_s;
@@ -245,15 +248,15 @@ docs/durability.md describes its use and its guarantee.)");
         },
         nb::arg("world"), nb::arg("path"), nb::kw_only(), nb::arg("keep_previous") = true, nb::arg("wait_for_other_job_s") = 10.0,
         nb::arg("hints") = std::map<std::string, std::string>{}, nb::arg("buffer_bytes").sig("64 << 20") = std::size_t{64} << 20,
-        nb::arg("verify") = "some", nb::arg("patience_s") = 600.0, nb::arg("local_folder") = "", nb::keep_alive<1, 2>(),
+        nb::arg("verify") = "some", nb::arg("patience_s") = nb::none(), nb::arg("local_folder") = "", nb::keep_alive<1, 2>(),
         R"(Collective. Takes `<path>.lock`.
 
 keep_previous: the checkpoint before the last one stays as `<path>.previous`. wait_for_other_job_s: for one that was
 killed a moment ago. hints go to MPI-IO. buffer_bytes: of each rank on the way to the file. verify: what is read back
 after it was written: "nothing", "some" (16 buffers and each 16th) or "everything". After patience_s in one transfer
-the job ends. local_folder: two levels; save() leaves each rank's part in this folder of the node, made where it is
-missing, and a thread brings them to the file. UserError on every rank when another job holds the checkpoint, a folder
-is missing or may not be written, and for another verify.)");
+the job ends: 600 s, or what CRATON_IO_PATIENCE says. local_folder: two levels; save() leaves each rank's part in this
+folder of the node, made where it is missing, and a thread brings them to the file. UserError on every rank when
+another job holds the checkpoint, a folder is missing or may not be written, and for another verify.)");
     c.def(
         "__repr__", [](const python_checkpoint& k) { return "<Checkpoint " + k.path() + (k.closed() ? ", closed>" : ">"); },
         "The file, and whether it is closed.");

@@ -349,7 +349,7 @@ std::string load_bricks(array::block_grid<T>& grid, const std::vector<brick_data
     comm::agree(ranks, failure);
     header = ranks.broadcast(header);
     const auto access = collective_access(ranks, options);
-    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    const auto file = open_together(ranks, path, H5F_ACC_RDONLY, access, options);
     comm::agree(ranks, file.valid() ? "" : cannot_load(path, last_hdf5_error()));
     brick_transfer<T> transfer(grid, options);
     for (const auto& each : arrays) {

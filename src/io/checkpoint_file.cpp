@@ -1,6 +1,7 @@
 #include "checkpoint_file.hpp"
 
 #include "checked_content.hpp"
+#include "collective_file.hpp"
 #include "distributed_dataset.hpp"
 
 #include <craton/base/error.hpp>
@@ -235,7 +236,7 @@ std::int64_t ordinal_of(const std::string& path) {
 
 verdict read_checkpoint(const std::string& path, const hdf5_handle& access, const comm::communicator& ranks,
                         const std::vector<named_array>& arrays, const transfer_options& options, checkpoint_content& content) {
-    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    const auto file = open_together(ranks, path, H5F_ACC_RDONLY, access, options);
     const auto agreed = [&](const std::string& own) -> verdict {
         const std::int64_t first = ranks.minimum(own.empty() ? ranks.size() : ranks.rank());
         if (first == ranks.size()) return {file_state::whole, {}};

@@ -149,6 +149,18 @@ hdf5_handle collective_access(const comm::communicator& ranks, const transfer_op
     return access;
 }
 
+hdf5_handle create_together(const comm::communicator& ranks, const std::string& path, const hdf5_handle& access,
+                            const transfer_options& options) {
+    const deadline watch(ranks.rank(), fmt::format("the opening of '{}'", path), options.patience_s);
+    return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose};
+}
+
+hdf5_handle open_together(const comm::communicator& ranks, const std::string& path, unsigned flags, const hdf5_handle& access,
+                          const transfer_options& options) {
+    const deadline watch(ranks.rank(), fmt::format("the opening of '{}'", path), options.patience_s);
+    return {H5Fopen(path.c_str(), flags, access.get()), H5Fclose};
+}
+
 std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes) {
     std::error_code error;
     const fs::path folder = folder_of(file.path);
@@ -194,7 +206,7 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
         if (first) remove_leftovers(file);
         comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
         {
-            hdf5_handle open(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+            auto open = create_together(ranks, partial, access, options);
             comm::agree(ranks, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
             failure = first ? reserve_room(partial, false, bytes) : "";
             if (ranks.maximum(failure.empty() ? 0 : 1) == 0) failure = write(open.get());
@@ -215,7 +227,7 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
 void write_into(const comm::communicator& ranks, const file_purpose& file, const transfer_options& options,
                 const std::function<std::string(hid_t)>& write) {
     const auto access = collective_access(ranks, options);
-    hdf5_handle open(H5Fopen(file.path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+    auto open = open_together(ranks, file.path, H5F_ACC_RDWR, access, options);
     comm::agree(ranks, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
     std::string failure = write(open.get());
     if (!open.close() && failure.empty()) failure = last_hdf5_error();

@@ -23,6 +23,14 @@ struct file_purpose {
 /// Collective. Throws user_error on every rank for hints that cannot be, and where hints or buffer sizes differ between ranks.
 [[nodiscard]] hdf5_handle collective_access(const comm::communicator& ranks, const transfer_options& options);
 
+/// H5Fcreate (with H5F_ACC_TRUNC) and H5Fopen (H5F_ACC_RDONLY or H5F_ACC_RDWR) by all ranks together; invalid where it failed on
+/// this one. Collective. Ends the job when it takes longer than patience allows: Open MPI 4 may come back on no rank when one of
+/// them cannot open the file.
+[[nodiscard]] hdf5_handle create_together(const comm::communicator& ranks, const std::string& path, const hdf5_handle& access,
+                                          const transfer_options& options);
+[[nodiscard]] hdf5_handle open_together(const comm::communicator& ranks, const std::string& path, unsigned flags,
+                                        const hdf5_handle& access, const transfer_options& options);
+
 /// "", or why a file of so many bytes cannot be written there, in clearer words than HDF5's. Not collective.
 [[nodiscard]] std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes);
 

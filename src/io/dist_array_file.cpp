@@ -271,7 +271,7 @@ void load_array(const stored_rectangles& data, runtime::world& ranks, const std:
     ranks.quiesce();
     comm::agree(communicator, communicator.rank() == 0 ? loadable_or_why_not(path, dataset, data) : "");
     const auto access = collective_access(communicator, options);
-    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    const auto file = open_together(communicator, path, H5F_ACC_RDONLY, access, options);
     comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
     const hdf5_handle opened(H5Dopen2(file.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
     comm::agree(communicator, opened.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));

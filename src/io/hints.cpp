@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 namespace craton::io {
 
@@ -43,6 +46,18 @@ hints hints_from_environment() {
         }
     }
     return found;
+}
+
+double patience_from_environment() {
+    constexpr double without_a_word_s = 600.0;
+    const char* const variable = std::getenv("CRATON_IO_PATIENCE");
+    const auto text = trimmed(variable == nullptr ? "" : variable);
+    if (text.empty()) return without_a_word_s;
+    double seconds = 0.0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (failure != std::errc{} || end != text.data() + text.size() || !(seconds > 0.0) || !std::isfinite(seconds))
+        throw user_error(fmt::format("environment variable CRATON_IO_PATIENCE: '{}'; allowed: seconds, above 0, as in 600", text));
+    return seconds;
 }
 
 } // namespace craton::io

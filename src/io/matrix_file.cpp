@@ -69,7 +69,7 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
     data.commit(); // also brings every rank here before the first collective that does not poll
     comm::agree(communicator, me == 0 ? loadable_or_why_not(path, dataset, data, attributes) : "");
     const auto access = collective_access(communicator, options);
-    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    const auto file = open_together(communicator, path, H5F_ACC_RDONLY, access, options);
     comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
     const auto agree = [&](const std::string& failure) {
         comm::agree(communicator, failure.empty() ? "" : cannot_load(path, dataset, failure));

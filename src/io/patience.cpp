@@ -22,7 +22,7 @@ namespace {
 [[noreturn]] void end_job(int rank, const std::string& failure, double patience_s) {
     comm::environment::abort(
         fmt::format("craton: error: rank {}: {}: not all ranks have come back from it within {} s; allowed: a disk that "
-                    "works and has room (or more patience)",
+                    "works and has room, or more patience (CRATON_IO_PATIENCE, in seconds)",
                     rank, failure, patience_s),
         exit_user_error);
 }

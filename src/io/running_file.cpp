@@ -189,7 +189,7 @@ void running_file::create(std::span<const std::array<double, 3>> coordinates) {
         std::string failure = first ? reserve_room(partial() + ".room", true, all) : "";
         if (first) remove_leftovers(file_);
         comm::agree(ranks, failure.empty() ? "" : file_.cannot_save(failure));
-        hdf5_handle open(H5Fcreate(partial().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+        auto open = create_together(ranks, partial(), access, transfer_);
         comm::agree(ranks, open.valid() ? "" : file_.cannot_save(last_hdf5_error()));
         failure = fill_new(open.get(), coordinates);
         const deadline watch(ranks.rank(), fmt::format("the closing of '{}'", partial()), transfer_.patience_s);
@@ -249,7 +249,7 @@ void running_file::append(std::int64_t samples, const std::function<std::string(
     ranks_->barrier();
     const auto& ranks = ranks_->communicator();
     const auto access = collective_access(ranks, transfer_);
-    hdf5_handle open(H5Fopen(partial().c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+    auto open = open_together(ranks, partial(), H5F_ACC_RDWR, access, transfer_);
     comm::agree(ranks, open.valid() ? "" : file_.cannot_save(fmt::format("'{}': {}", partial(), last_hdf5_error())));
     std::string failure =
         write([&](const file_part& part) { return write_one(open.get(), datasets_[part.dataset], part, transfer_, ranks.rank()); });

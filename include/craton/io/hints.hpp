@@ -14,4 +14,8 @@ using hints = std::map<std::string, std::string>;
 /// that form, and for a name given twice.
 [[nodiscard]] hints hints_from_environment();
 
+/// How long transfers to files may take, in seconds: CRATON_IO_PATIENCE, or 600. Not collective. Throws user_error for what is no
+/// number above 0.
+[[nodiscard]] double patience_from_environment();
+
 } // namespace craton::io

@@ -43,10 +43,10 @@ struct transfer_options {
     std::size_t buffer_bytes = std::size_t{64} << 20;
     io::read_back verify = io::read_back::some;
     /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5
-    /// 1.10.8 when one rank could not write in the middle of a transfer; whether other versions do is not known). When one transfer
-    /// of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line and ends the job with exit code
-    /// 2.
-    double patience_s = 600.0;
+    /// 1.10.8 when one rank could not open a file, or not write in the middle of a transfer; whether other versions do is not
+    /// known). When one transfer of buffer_bytes, or the opening or closing of a file, has taken so long, a rank says so in one
+    /// line and ends the job with exit code 2. Seconds; 600 where CRATON_IO_PATIENCE does not say another number.
+    double patience_s = patience_from_environment();
     /// Where it is set, on any rank and by any thread, the transfer fails on all of them at its next piece.
     const std::atomic<bool>* stop = nullptr;
 };

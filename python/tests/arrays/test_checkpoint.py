@@ -345,6 +345,20 @@ def test_a_disk_that_fails_under_one_rank_ends_the_job_and_keeps_the_checkpoint_
     assert text.startswith("resumed with 20 of 60 subsets on 2 ranks")
 
 
+def test_a_file_that_one_rank_cannot_open_ends_the_job_and_keeps_the_checkpoint_before(
+    program: Path, tmp_path: Path
+) -> None:
+    """As where a folder becomes read-only while the ranks open a file in it, one after the other."""
+    with Job(program, tmp_path, 3, {**SMALL, "closed": 1}) as job:
+        assert job.wait(60) == 2, job.text()
+        errors = [line for line in job.text().splitlines() if line.startswith("craton: error: ")]
+        assert 1 <= len(errors) <= 3, job.text()
+        assert all("the opening of" in line or "cannot save" in line for line in errors), job.text()
+        assert job.text().count("saved ") == 1
+    _, text = finished(program, tmp_path, 2, SMALL)
+    assert text.startswith("resumed with 20 of 60 subsets on 2 ranks")
+
+
 # ---------------------------------------------------------------------------------------------------- for other readers
 
 

@@ -25,6 +25,8 @@ from saving_runs import CASES, Case, Place, differences
 
 SECONDS_TO_END = 60.0
 """For a run that has met a fault; longer is a hang. What a run takes without one comes on top of it."""
+PATIENCE_S = 30.0
+"""With transfers to files: shorter than a hang. Open MPI may come back on no rank where one cannot open a file."""
 SECONDS_ALONE = 15.0
 """For processes of a run whose command is gone."""
 LOOK_EVERY_S = 0.002
@@ -74,7 +76,11 @@ class Job:
     def __init__(self, words: list[str], place: Place, name: str) -> None:
         self.out, self.err = (place.path / f"{name}.{stream}" for stream in ("out", "err"))
         environment = environment_without_mpi(
-            TMPDIR=str(place.temporary), OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", COLUMNS="200"
+            TMPDIR=str(place.temporary),
+            OMP_NUM_THREADS="1",
+            OPENBLAS_NUM_THREADS="1",
+            COLUMNS="200",
+            CRATON_IO_PATIENCE=str(PATIENCE_S),
         )
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(

@@ -1,6 +1,6 @@
 // An assembly that can be killed at any moment and started again on any number of ranks, driven by python/tests/test_checkpoint.py.
 //
-//   killed_assembly run folder=F [subsets=200] [size=600] [every=20] [work_ms=10] [threads=1] [limit=0 limited=1] [local=]
+//   killed_assembly run folder=F [subsets=200] [size=600] [every=20] [work_ms=10] [threads=1] [limit=0 closed=0 limited=1] [local=]
 //       Resumes from F/checkpoint.h5 or starts afresh; ends with F/result.h5, checked against plain loops over all subsets.
 //       Rank 0 prints a line at each step (resumed, saving, saved, done), from which the driver knows at which moment it killed.
 //       local=L: checkpoints in two levels; each rank plays a node of its own, with the folder L/node<rank>.
@@ -30,6 +30,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -49,13 +50,14 @@ struct settings {
     std::int64_t threads = 1;
     std::int64_t limit = 0; // bytes that files of the last `limited` ranks may have, from the second save on; 0: no limit
     std::int64_t limited = 1;
+    std::int64_t closed = 0; // 1: these ranks can open no file from the second save on
 };
 
 settings parse(int argc, char** argv) {
     settings s;
     const std::map<std::string, std::int64_t*> numbers{{"subsets", &s.subsets}, {"size", &s.size},       {"every", &s.every},
                                                        {"work_ms", &s.work_ms}, {"threads", &s.threads}, {"limit", &s.limit},
-                                                       {"limited", &s.limited}};
+                                                       {"limited", &s.limited}, {"closed", &s.closed}};
     for (int k = 2; k < argc; ++k) {
         const std::string argument = argv[k]; // what main gives
         const auto equals = argument.find('=');
@@ -198,6 +200,14 @@ int run(const settings& s, runtime::world& ranks) {
             getrlimit(RLIMIT_FSIZE, &limits);
             limits.rlim_cur = static_cast<rlim_t>(s.limit);
             setrlimit(RLIMIT_FSIZE, &limits);
+        }
+        if (s.closed > 0 && ranks.rank() >= ranks.size() - s.limited) {
+            const int free = dup(0); // the descriptor that a file would get
+            ::close(free);
+            rlimit limits{};
+            getrlimit(RLIMIT_NOFILE, &limits);
+            limits.rlim_cur = static_cast<rlim_t>(free);
+            setrlimit(RLIMIT_NOFILE, &limits);
         }
         say(ranks, "saved " + std::to_string(checkpoint.counted().size()));
     }
