@@ -36,6 +36,18 @@ inline constexpr std::int64_t rows_ahead = 2;
 inline lanes load(const double* from) { return *reinterpret_cast<const lanes*>(from); } // doubles as a vector
 inline void store(double* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; }
 
+// The lanes that begin `first` lanes into two neighbouring vectors.
+template <int first> inline lanes joined(lanes a, lanes b) {
+    return [&]<int... lane>(std::integer_sequence<int, lane...>) {
+        return __builtin_shufflevector(a, b, (first + lane)...);
+    }(std::make_integer_sequence<int, int{lanes_per_vector}>{});
+}
+// At the cells so many before those of `here`, and one behind them.
+template <int back = 1> inline lanes previous(lanes before, lanes here) {
+    return joined<int{lanes_per_vector} - back>(before, here);
+}
+inline lanes next(lanes here, lanes behind) { return joined<1>(here, behind); }
+
 inline constexpr std::int64_t whole_vectors(std::int64_t cells) {
     return (cells + lanes_per_vector - 1) / lanes_per_vector * lanes_per_vector;
 }
@@ -71,57 +83,112 @@ class two_point_rows {
     const double* u_;
 };
 
-/// As fourth_order_stencil. Each flux is computed once and serves the cells on both sides of its face.
+/// As fourth_order_stencil. Each flux is computed once and serves the cells on both sides of its face. So does the difference of
+/// u across two cells: the tangential part of a flux is the difference of two of these.
 template <bool rough = false> class fourth_order_rows {
   public:
     /// `room`: at least room_for(shape) doubles, used until the last row.
     fourth_order_rows(const box_shape& shape, const coefficients& c, const double* u, std::span<double> room)
-        : shape_(shape), c_(c), u_(u), width_(detail::whole_vectors(shape.side)), along_i_(room.data()),
-          below_(along_i_ + width_ + detail::lanes_per_vector), under_(below_ + width_) {}
+        : shape_(shape), c_(c), u_(u), width_(padded_width(shape)), across_i_(room.data()), across_k_(across_i_ + width_),
+          below_(across_k_ + width_), under_(below_ + width_) {}
 
     [[nodiscard]] static std::size_t room_for(const box_shape& shape) {
-        const std::int64_t width = detail::whole_vectors(shape.side);
-        return static_cast<std::size_t>((2 + shape.side) * width + detail::lanes_per_vector);
+        return static_cast<std::size_t>((3 + shape.side) * padded_width(shape));
     }
 
-    void operator()(std::int64_t j, std::int64_t k, double* image) const {
+    void operator()(std::int64_t j, std::int64_t k, double* __restrict image) const {
         using detail::load;
+        using detail::next;
         using detail::store;
-        const std::int64_t row = j * shape_.pitch + k * shape_.plane;
+        constexpr std::int64_t step = detail::lanes_per_vector;
         const std::int64_t p = shape_.pitch;
         const std::int64_t q = shape_.plane;
+        const std::int64_t row = j * p + k * q;
         const double* const u = u_ + row;
-        double* const under = under_ + j * width_;
-        if (j == 0) {
-            for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector)
-                store(below_ + i, flux(u + i, c_.beta[1] + row + i, p, q, 1));
-        }
-        if (k == 0) {
-            for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector)
-                store(under + i, flux(u + i, c_.beta[2] + row + i, q, 1, p));
-        }
-        // One face more than cells.
-        for (std::int64_t i = 0; i <= shape_.side; i += detail::lanes_per_vector) {
-            store(along_i_ + i, flux(u + i, c_.beta[0] + row + i, 1, p, q));
-        }
+        const std::array<const double*, 3> beta{c_.beta[0] + row, c_.beta[1] + row, c_.beta[2] + row};
+        double* const __restrict across_i = across_i_;
+        double* const __restrict across_k = across_k_;
+        double* const __restrict below = below_;
+        double* const __restrict under = under_ + j * width_;
+        if (j == 0) begin_plane(u, beta[1]);
+        if (k == 0) begin_box(u, beta[2], under);
+        // Along the row, of this vector (0) and its neighbours (-1, 1, 2): u, u across two cells, fluxes.
+        detail::lanes u_0 = load(u), u_1 = load(u + step);
+        detail::lanes across_j_0 = across(u, p), across_k_0 = load(across_k);
+        detail::lanes along_0 =
+            flux_along(load(u - step), u_0, u_1, across(u - step, p), across_j_0, across(u - step, q), across_k_0, beta[0]);
+        const double scale = -c_.scale / flux_factor;
         // What is read first for rows to come lies a plane ahead, of u two.
-        const std::int64_t soon = row + detail::rows_ahead * p;
-        for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
-            __builtin_prefetch(u_ + soon + 2 * q + i);
-            for (const double* const beta : c_.beta) __builtin_prefetch(beta + soon + q + i);
-            const detail::lanes above = flux(u + p + i, c_.beta[1] + row + p + i, p, q, 1);
-            const detail::lanes over = flux(u + q + i, c_.beta[2] + row + q + i, q, 1, p);
+        const std::int64_t soon = detail::rows_ahead * p + q;
+        for (std::int64_t i = 0; i < shape_.side; i += step) {
+            const double* const a = u + i;
+            __builtin_prefetch(a + soon + q);
+            for (const double* const each : beta) __builtin_prefetch(each + soon + i);
+            const detail::lanes u_2 = load(a + 2 * step);
+            const detail::lanes across_j_1 = across(a + step, p), across_k_1 = load(across_k + i + step);
+            const detail::lanes along_1 =
+                flux_along(u_0, u_1, u_2, across_j_0, across_j_1, across_k_0, across_k_1, beta[0] + i + step);
+            const detail::lanes across_i_0 = load(across_i + i);
+            const detail::lanes across_i_above = across(a + p, 1), across_k_above = across(a + p, q);
+            const detail::lanes above = flux(load(a + p) - u_0, load(a + 2 * p) - load(a - p), across_k_above - across_k_0,
+                                             across_i_above - across_i_0, beta[1] + p + i, q, 1);
+            const detail::lanes over = flux(load(a + q) - u_0, load(a + 2 * q) - load(a - q), across(a + q, 1) - across_i_0,
+                                            across(a + q, p) - across_j_0, beta[2] + q + i, 1, p);
             const detail::lanes divergence =
-                (load(along_i_ + i + 1) - load(along_i_ + i)) + (above - load(below_ + i)) + (over - load(under + i));
-            store(below_ + i, above);
+                (next(along_0, along_1) - along_0) + (above - load(below + i)) + (over - load(under + i));
+            store(below + i, above);
             store(under + i, over);
-            detail::lanes value = -c_.scale * divergence;
-            if (c_.a != 0) value += c_.a * (c_.alpha == nullptr ? load(u + i) : product(c_.alpha + row + i, u + i));
+            store(across_i + i, across_i_above);
+            store(across_k + i, across_k_above);
+            detail::lanes value = scale * divergence;
+            if (c_.a != 0) value += c_.a * (c_.alpha == nullptr ? u_0 : product(c_.alpha + row + i, a));
             store(image + i, value);
+            u_0 = u_1;
+            u_1 = u_2;
+            across_j_0 = across_j_1;
+            across_k_0 = across_k_1;
+            along_0 = along_1;
         }
+        // Of the vector behind the row: the next row looks one ahead.
+        const std::int64_t behind = width_ - step;
+        store(across_k + behind, across(u + p + behind, q));
     }
 
   private:
+    // Fluxes are computed without this factor of their denominators.
+    static constexpr double flux_factor = 48.0;
+
+    [[nodiscard]] static std::int64_t padded_width(const box_shape& shape) {
+        return detail::whole_vectors(shape.side) + detail::lanes_per_vector;
+    }
+    [[nodiscard]] static detail::lanes across(const double* u, std::int64_t s) { return detail::load(u + s) - detail::load(u - s); }
+
+    // Through the faces below the first row of a plane, and u across its cells.
+    void begin_plane(const double* u, const double* beta) const {
+        using detail::load;
+        const std::int64_t p = shape_.pitch;
+        const std::int64_t q = shape_.plane;
+        for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector) {
+            const double* const a = u + i;
+            const detail::lanes across_i = across(a, 1), across_k = across(a, q);
+            detail::store(across_i_ + i, across_i);
+            detail::store(across_k_ + i, across_k);
+            detail::store(below_ + i, flux(load(a) - load(a - p), load(a + p) - load(a - 2 * p), across_k - across(a - p, q),
+                                           across_i - across(a - p, 1), beta + i, q, 1));
+        }
+    }
+    // Through the faces under a row of the first plane.
+    void begin_box(const double* u, const double* beta, double* under) const {
+        using detail::load;
+        const std::int64_t p = shape_.pitch;
+        const std::int64_t q = shape_.plane;
+        for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
+            const double* const a = u + i;
+            detail::store(under + i, flux(load(a) - load(a - q), load(a + q) - load(a - 2 * q), across(a, 1) - across(a - q, 1),
+                                          across(a, p) - across(a - q, p), beta + i, 1, p));
+        }
+    }
+
     // To between -most and most.
     [[nodiscard]] static detail::lanes cut(detail::lanes slope, detail::lanes most) {
         slope = slope > most ? most : slope;
@@ -132,30 +199,39 @@ template <bool rough = false> class fourth_order_rows {
         using detail::load;
         detail::lanes sum = load(alpha) * load(u);
         for (const std::int64_t s : {std::int64_t{1}, shape_.pitch, shape_.plane}) {
-            const detail::lanes slope = cut(load(alpha + s) - load(alpha - s), 2 * load(alpha));
-            sum += (1.0 / 48.0) * slope * (load(u + s) - load(u - s));
+            const detail::lanes slope = cut(across(alpha, s), 2 * load(alpha));
+            sum += (1.0 / 48.0) * slope * across(u, s);
         }
         return sum;
     }
-    // Through the faces between cells `u` - s and `u`; t and v are the steps along them.
-    [[nodiscard]] static detail::lanes flux(const double* u, const double* beta, std::int64_t s, std::int64_t t, std::int64_t v) {
-        using detail::load;
-        const detail::lanes jump = load(u) - load(u - s);
-        const detail::lanes wide = load(u + s) - load(u - 2 * s);
-        const auto tangential = [&](std::int64_t along) {
-            const detail::lanes difference = (load(u + along) - load(u + along - s)) - (load(u - along) - load(u - along - s));
-            detail::lanes slope = load(beta + along) - load(beta - along);
-            if constexpr (rough) slope = cut(slope, 2 * load(beta));
-            return slope * difference;
+    // Through the faces before these cells along the row: u there, in the vectors before and behind, and u across the cells and those
+    // before.
+    [[nodiscard]] detail::lanes flux_along(detail::lanes u_before, detail::lanes u, detail::lanes u_behind,
+                                           detail::lanes across_j_before, detail::lanes across_j, detail::lanes across_k_before,
+                                           detail::lanes across_k, const double* beta) const {
+        using detail::previous;
+        return flux(u - previous(u_before, u), detail::next(u, u_behind) - previous<2>(u_before, u),
+                    across_j - previous(across_j_before, across_j), across_k - previous(across_k_before, across_k), beta,
+                    shape_.pitch, shape_.plane);
+    }
+    // Times flux_factor. jump: of u at the face; wide: over four cells; those along t and v: of u across two cells.
+    [[nodiscard]] static detail::lanes flux(detail::lanes jump, detail::lanes wide, detail::lanes along_t, detail::lanes along_v,
+                                            const double* beta, std::int64_t t, std::int64_t v) {
+        const detail::lanes here = detail::load(beta);
+        const auto slope = [&](std::int64_t along) {
+            const detail::lanes both = across(beta, along);
+            if constexpr (rough) return cut(both, 2 * here);
+            return both;
         };
-        return load(beta) * ((15.0 / 12.0) * jump - (1.0 / 12.0) * wide) + (1.0 / 48.0) * (tangential(t) + tangential(v));
+        return here * (60.0 * jump - 4.0 * wide) + (slope(t) * along_t + slope(v) * along_v);
     }
 
     box_shape shape_;
     coefficients c_;
     const double* u_;
     std::int64_t width_;
-    double *along_i_, *below_, *under_; // fluxes through faces of this row, below the next row, under the next plane
+    double *across_i_, *across_k_; // u across two cells, of the next row
+    double *below_, *under_;       // fluxes through faces below the next row, under the next plane
 };
 
 } // namespace craton::multigrid
