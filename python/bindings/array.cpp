@@ -97,6 +97,7 @@ Ranks fill the grid row by row. UserError for numbers below 1.)")
     bind_reproducible_matrices(m);
     bind_linalg(m);
     bind_dist_arrays(m);
+    bind_decompositions(m);
     bind_checkpoint(m);
 }
 

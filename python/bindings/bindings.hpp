@@ -29,6 +29,7 @@ void bind_symmetric_matrices(nanobind::module_& m);
 void bind_reproducible_matrices(nanobind::module_& m);
 void bind_linalg(nanobind::module_& m);
 void bind_dist_arrays(nanobind::module_& m);
+void bind_decompositions(nanobind::module_& m);
 void bind_checkpoint(nanobind::module_& m);
 void bind_tomography(nanobind::module_& m);
 void bind_multigrid(nanobind::module_& m);

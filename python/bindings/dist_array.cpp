@@ -1,9 +1,9 @@
 #include "dist_array.hpp"
 
+#include "dist_matrices.hpp"
 #include "started.hpp"
 #include "strided_array.hpp"
 
-#include <craton/linalg/dist_array_factor.hpp>
 #include <craton/linalg/dist_array_product.hpp>
 
 #include <nanobind/stl/map.h>
@@ -260,25 +260,6 @@ the layout is the same on all, and there is memory.)");
 }
 
 linalg::form form_of(bool transposed) { return transposed ? linalg::form::transposed : linalg::form::plain; }
-
-linalg::workers workers_from(const std::string& text) {
-    if (text == "auto") return linalg::workers::automatic;
-    if (text == "one") return linalg::workers::one_rank;
-    if (text == "all") return linalg::workers::all_ranks;
-    throw user_error("linalg: workers = '" + text + "'; allowed: 'auto', 'one' or 'all'");
-}
-
-// Calls use(array...) with the arrays inside, all of float or all of double.
-template <class Use, class... Arrays> auto with_matrices(const char* call, Use use, Arrays&... arrays) {
-    const nb::gil_scoped_release release;
-    if ((... && (matrix_in<double>(arrays) != nullptr))) return use(*matrix_in<double>(arrays)...);
-    if ((... && (matrix_in<float>(arrays) != nullptr))) return use(*matrix_in<float>(arrays)...);
-    std::string given;
-    ((given +=
-      std::string(given.empty() ? "" : ", ") + arrays.dtype() + " of " + std::to_string(arrays.shape().size()) + " dimensions"),
-     ...);
-    throw user_error(std::string(call) + ": " + given + "; allowed: DistArrays of two dimensions, all float32 or all float64");
-}
 
 void bind_linear_algebra(nb::module_& m) {
     using core = any_dist_array;

@@ -4,10 +4,10 @@ Every function is collective and blocking and releases the GIL. Matrices must be
 square blocks, and are left to the function until it returns. Vectors are the same whole float64 vector on every rank, and so are
 results. UserError on every rank for shapes, grids or element types that do not fit.
 
-Of a DistArray, of any layout, matmul, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as they are and
-return new arrays. `workers` says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a block-cyclic
-copy), "one" rank (LAPACK, on a dense copy), or "auto". That is one rank for orders of up to 1024, which have too little work for
-many, and where there is only one.
+Of a DistArray, of any layout, matmul, lu, qr, svd, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as
+they are and return new arrays. `workers` says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a
+block-cyclic copy), "one" rank (LAPACK, on a dense copy), or "auto". That is one rank for orders of up to 1024, which have too
+little work for many, and where there is only one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from craton.arrays.symmetric_matrix import SymmetricMatrix
 from craton.errors import UserError
 
 __all__ = [
+    "LU",
     "Cholesky",
     "OrderedSymmetric",
     "cholesky",
@@ -36,9 +37,12 @@ __all__ = [
     "inverse_diagonal",
     "inverse_sqrt",
     "log_determinant",
+    "lu",
     "matmul",
     "matvec",
+    "qr",
     "solve",
+    "svd",
     "triangular_inv",
 ]
 
@@ -97,6 +101,42 @@ class Cholesky:
         self._core.invert()
 
 
+class LU:
+    """The factors P L U of a square matrix, with partial pivoting. Collective, blocking constructor and methods.
+
+    2 n^3 / 3 flops. matrix: a committed ConvergentMatrix of float32 or float64, in square blocks, which the factors overwrite and
+    which is to be left alone while they are wanted; or a DistArray of any layout, which is only read. UserError on every rank: not
+    square, an element that is not finite (naming it), singular (naming the column).
+    """
+
+    __slots__ = ("__weakref__", "_core", "_matrix")
+
+    def __init__(self, matrix: ConvergentMatrix | DistArray) -> None:
+        if not isinstance(matrix, DistArray):
+            require_full("lu", matrix)
+            require_real("lu", matrix)
+        single = np.dtype(matrix.dtype) == np.float32
+        self._core: Any = (_craton.LU_f32 if single else _craton.LU_f64)(matrix._core)
+        self._matrix = matrix
+
+    def __repr__(self) -> str:
+        return f"<LU factors of {self._matrix!r}>"
+
+    def solve(self, rhs: ArrayLike | ConvergentMatrix | DistArray, transposed: bool = False) -> Any:
+        """Solves A x = rhs, or A^T x = rhs. The result is x, float64, whole on every rank; None where rhs becomes x.
+
+        rhs: the same whole vector on every rank; or columns that are solved for in place: a DistArray of any layout, or, for the
+        factors of a ConvergentMatrix, a committed one in blocks of as many rows on the same process grid.
+        """
+        given = rhs._core if isinstance(rhs, ConvergentMatrix | DistArray) else np.asarray(rhs)
+        return self._core.solve(given, transposed)
+
+    def slogdet(self) -> tuple[float, float]:
+        """The sign of the determinant, and the natural logarithm of its magnitude, as numpy.linalg.slogdet has them."""
+        sign, logarithm = self._core.determinant()
+        return sign, logarithm
+
+
 class OrderedSymmetric:
     """A copy of a symmetric matrix whose arithmetic has one order: the same bits on any number of ranks, nodes and threads.
 
@@ -151,6 +191,11 @@ def solve(matrix: Real, rhs: ArrayLike) -> NDArray[np.float64]:
     """Solves A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
     found: NDArray[np.float64] = cholesky(matrix).solve(rhs)
     return found
+
+
+def lu(matrix: ConvergentMatrix | DistArray) -> LU:
+    """Factors a general square matrix, so that the result's solve gives the solution of A x = b. See LU."""
+    return LU(matrix)
 
 
 def log_determinant(matrix: Real) -> float:
@@ -210,20 +255,56 @@ def eigvalsh(matrix: Real | DistArray, workers: Workers = "auto") -> NDArray[np.
 def eigh(matrix: Real) -> tuple[NDArray[np.float64], ConvergentMatrix]: ...
 @overload
 def eigh(
-    matrix: DistArray, workers: Workers = ..., out: DistArray | None = ...
+    matrix: DistArray, workers: Workers = ..., out: DistArray | None = ..., *, b: DistArray | None = ...
 ) -> tuple[NDArray[np.float64], DistArray]: ...
-def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -> tuple[NDArray[np.float64], Any]:
+def eigh(
+    matrix: Any, workers: Workers = "auto", out: DistArray | None = None, *, b: DistArray | None = None
+) -> tuple[NDArray[np.float64], Any]:
     """The eigenvalues, ascending, and a matrix with the eigenvectors in its columns. Otherwise as eigvalsh; 9 n^3 flops at most.
 
-    The matrix is a new one of the given one's layout, or `out`: another DistArray of its shape, of any layout.
+    The matrix is a new one of the given one's layout, or `out`: another DistArray of its shape, of any layout. b: of A x = w B x,
+    as scipy.linalg.eigh has it, a symmetric positive-definite DistArray by its upper triangle; then x^T B x = 1.
     """
     if isinstance(matrix, DistArray):
         found = matrix.like() if out is None else out
-        return _craton._dist_eigh(matrix._core, found._core, workers), found
+        if b is None:
+            return _craton._dist_eigh(matrix._core, found._core, workers), found
+        return _craton._dist_eigh(matrix._core, b._core, found._core, workers), found
+    if b is not None:
+        raise UserError(f"eigh: b of a {type(matrix).__name__}; allowed: b of a DistArray")
     require_real("eigh", matrix)
     full = _expanded(matrix)
     vectors = full._new_full(*full.shape, full.block)
     return _craton._eigh(full._core, vectors._core), vectors
+
+
+def qr(matrix: DistArray, workers: Workers = "auto") -> tuple[DistArray, DistArray]:
+    """Q and R of Q R = A: of m x n elements m x k with orthonormal columns and k x n, k = min(m, n), as numpy.linalg.qr has them.
+
+    R has zeros below its diagonal. Both are new arrays, cut as evenly as can be. 4 m n k flops at most.
+    """
+    q, r = _halves(matrix)
+    _craton._dist_qr(matrix._core, q._core, r._core, workers)
+    return q, r
+
+
+def svd(matrix: DistArray, workers: Workers = "auto") -> tuple[DistArray, NDArray[np.float64], DistArray]:
+    """U, the singular values, descending, and V^T, with U diag(s) V^T = A.
+
+    As numpy.linalg.svd(A, full_matrices=False) has them: of m x n elements U is m x k and V^T k x n, k = min(m, n), new arrays, cut
+    as evenly as can be. UserError also when the iteration does not converge.
+    """
+    u, vt = _halves(matrix)
+    return u, _craton._dist_svd(matrix._core, u._core, vt._core, workers), vt
+
+
+def _halves(matrix: DistArray) -> tuple[DistArray, DistArray]:
+    """Arrays of m x k and k x n elements for one of m x n, k = min(m, n)."""
+    if len(matrix.shape) != 2:
+        raise UserError(f"linalg: a DistArray of {len(matrix.shape)} dimensions; allowed: 2")
+    m, n = matrix.shape
+    k = min(m, n)
+    return DistArray(matrix.world, (m, k), matrix.dtype), DistArray(matrix.world, (k, n), matrix.dtype)
 
 
 def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "auto") -> DistArray:

@@ -3,8 +3,12 @@
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/dist_array.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +29,21 @@ template <class T, class Visit> void for_each_own_block(array::convergent_matrix
             visit(cells, storage + i + j * leading, array::place<2>{1, leading});
         }
     }
+}
+
+/// "" or where this rank's first element that is infinite or not a number stands.
+template <class T> [[nodiscard]] std::string why_not_finite(array::convergent_matrix<T>& matrix, const char* call) {
+    std::string what;
+    for_each_own_block(matrix, [&](const auto& cells, const T* first, const auto& strides) {
+        for (std::int64_t j = cells.low[1]; j < cells.high[1]; ++j) {
+            for (std::int64_t i = cells.low[0]; i < cells.high[0] && what.empty(); ++i) {
+                const T value = first[array::offset_of({i, j}, cells.low, strides)];
+                if (!std::isfinite(value))
+                    what = fmt::format("{}: element ({}, {}) of the matrix is {}; allowed: finite numbers", call, i, j, value);
+            }
+        }
+    });
+    return what;
 }
 
 /// Each rank fetches what it owns of `to`. Collective, blocking, polls: complete everywhere.

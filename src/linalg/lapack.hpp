@@ -41,6 +41,23 @@ void ssyevd_(const char* jobz, const char* uplo, const int* n, float* a, const i
              int* iwork, const int* liwork, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work, const int* lwork,
              int* iwork, const int* liwork, int* info);
+void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
+void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
+void sgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* lda, const int* pivots, float* b,
+             const int* ldb, int* info);
+void dgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* lda, const int* pivots, double* b,
+             const int* ldb, int* info);
+void sgeqrf_(const int* m, const int* n, float* a, const int* lda, float* tau, float* work, const int* lwork, int* info);
+void sorgqr_(const int* m, const int* n, const int* k, float* a, const int* lda, const float* tau, float* work, const int* lwork,
+             int* info);
+void sgesdd_(const char* jobz, const int* m, const int* n, float* a, const int* lda, float* s, float* u, const int* ldu, float* vt,
+             const int* ldvt, float* work, const int* lwork, int* iwork, int* info);
+void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u, const int* ldu,
+             double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
+void ssygvd_(const int* itype, const char* jobz, const char* uplo, const int* n, float* a, const int* lda, float* b, const int* ldb,
+             float* w, float* work, const int* lwork, int* iwork, const int* liwork, int* info);
+void dsygvd_(const int* itype, const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* b,
+             const int* ldb, double* w, double* work, const int* lwork, int* iwork, const int* liwork, int* info);
 void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void strtri_(const char* uplo, const char* diag, const int* n, float* a, const int* lda, int* info);
@@ -74,6 +91,12 @@ template <> struct blas<double> {
 };
 
 template <> struct lapack<float> {
+    static constexpr auto getrf = &sgetrf_;
+    static constexpr auto getrs = &sgetrs_;
+    static constexpr auto geqrf = &sgeqrf_;
+    static constexpr auto orgqr = &sorgqr_;
+    static constexpr auto gesdd = &sgesdd_;
+    static constexpr auto sygvd = &ssygvd_;
     static constexpr auto syevd = &ssyevd_;
     static constexpr auto potrf = &spotrf_;
     static constexpr auto trtri = &strtri_;
@@ -81,6 +104,12 @@ template <> struct lapack<float> {
 };
 
 template <> struct lapack<double> {
+    static constexpr auto getrf = &dgetrf_;
+    static constexpr auto getrs = &dgetrs_;
+    static constexpr auto geqrf = &dgeqrf_;
+    static constexpr auto orgqr = &dorgqr_;
+    static constexpr auto gesdd = &dgesdd_;
+    static constexpr auto sygvd = &dsygvd_;
     static constexpr auto syevd = &dsyevd_;
     static constexpr auto potrf = &dpotrf_;
     static constexpr auto trtri = &dtrtri_;

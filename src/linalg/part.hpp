@@ -70,6 +70,26 @@ template <class T> array::convergent_matrix<T>& require_square_blocks(array::con
 // The routines in terms of parts. Sizes follow from the parts; all are collective, block, and need no alignment where PBLAS needs
 // none. A rank that is alone calls BLAS and LAPACK.
 
+/// P L U in place; pivots: of this rank's rows, and a block more. The column, counted from one, in which all pivots are zero, or 0.
+template <class T> [[nodiscard]] int getrf(const part<T>& a, int* pivots) {
+    int info = 0;
+    if (a.alone)
+        lapack<T>::getrf(&a.rows, &a.cols, a.first(), &a.leading_dimension(), pivots, &info);
+    else
+        scalapack<T>::getrf(&a.rows, &a.cols, a.data, &a.row, &a.col, a.description.data(), pivots, &info);
+    return info;
+}
+
+/// B = op(A)^-1 B by the factors of getrf. Rows of B are dealt as those of A.
+template <class T> void getrs(char trans, const part<T>& a, const int* pivots, const part<T>& b) {
+    int info = 0; // none of the arguments is refused
+    if (a.alone)
+        return lapack<T>::getrs(&trans, &a.rows, &b.cols, a.first(), &a.leading_dimension(), pivots, b.first(),
+                                &b.leading_dimension(), &info);
+    scalapack<T>::getrs(&trans, &a.rows, &b.cols, a.data, &a.row, &a.col, a.description.data(), pivots, b.data, &b.row, &b.col,
+                        b.description.data(), &info);
+}
+
 /// Inverse of a triangle; the place on the diagonal that is zero, or 0.
 template <class T> [[nodiscard]] int trtri(char uplo, const part<T>& a) {
     int info = 0;

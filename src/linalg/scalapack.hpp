@@ -61,6 +61,31 @@ void pdsymv_(const char* uplo, const int* n, const double* alpha, const double* 
              const double* x, const int* ix, const int* jx, const int* descx, const int* incx, const double* beta, double* y,
              const int* iy, const int* jy, const int* descy, const int* incy);
 
+void psgetrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desca, int* pivots, int* info);
+void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* pivots, int* info);
+void psgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* ia, const int* ja, const int* desca,
+              const int* pivots, float* b, const int* ib, const int* jb, const int* descb, int* info);
+void pdgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja, const int* desca,
+              const int* pivots, double* b, const int* ib, const int* jb, const int* descb, int* info);
+void psgeqrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desca, float* tau, float* work,
+              const int* lwork, int* info);
+void pdgeqrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, double* tau, double* work,
+              const int* lwork, int* info);
+void psorgqr_(const int* m, const int* n, const int* k, float* a, const int* ia, const int* ja, const int* desca, const float* tau,
+              float* work, const int* lwork, int* info);
+void pdorgqr_(const int* m, const int* n, const int* k, double* a, const int* ia, const int* ja, const int* desca,
+              const double* tau, double* work, const int* lwork, int* info);
+void psgesvd_(const char* jobu, const char* jobvt, const int* m, const int* n, float* a, const int* ia, const int* ja,
+              const int* desca, float* s, float* u, const int* iu, const int* ju, const int* descu, float* vt, const int* ivt,
+              const int* jvt, const int* descvt, float* work, const int* lwork, int* info);
+void pdgesvd_(const char* jobu, const char* jobvt, const int* m, const int* n, double* a, const int* ia, const int* ja,
+              const int* desca, double* s, double* u, const int* iu, const int* ju, const int* descu, double* vt, const int* ivt,
+              const int* jvt, const int* descvt, double* work, const int* lwork, int* info);
+void pssygst_(const int* ibtype, const char* uplo, const int* n, float* a, const int* ia, const int* ja, const int* desca,
+              const float* b, const int* ib, const int* jb, const int* descb, float* scale, int* info);
+void pdsygst_(const int* ibtype, const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca,
+              const double* b, const int* ib, const int* jb, const int* descb, double* scale, int* info);
+
 void pssyev_(const char* jobz, const char* uplo, const int* n, float* a, const int* ia, const int* ja, const int* desca, float* w,
              float* z, const int* iz, const int* jz, const int* descz, float* work, const int* lwork, int* info);
 void pdsyev_(const char* jobz, const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, double* w,
@@ -81,6 +106,12 @@ using descriptor = std::array<int, 9>;
 template <class T> struct scalapack;
 
 template <> struct scalapack<float> {
+    static constexpr auto getrf = &psgetrf_;
+    static constexpr auto getrs = &psgetrs_;
+    static constexpr auto geqrf = &psgeqrf_;
+    static constexpr auto orgqr = &psorgqr_;
+    static constexpr auto gesvd = &psgesvd_;
+    static constexpr auto sygst = &pssygst_;
     static constexpr auto trtri = &pstrtri_;
     static constexpr auto lauum = &pslauum_;
     static constexpr auto trsm = &pstrsm_;
@@ -95,6 +126,12 @@ template <> struct scalapack<float> {
 };
 
 template <> struct scalapack<double> {
+    static constexpr auto getrf = &pdgetrf_;
+    static constexpr auto getrs = &pdgetrs_;
+    static constexpr auto geqrf = &pdgeqrf_;
+    static constexpr auto orgqr = &pdorgqr_;
+    static constexpr auto gesvd = &pdgesvd_;
+    static constexpr auto sygst = &pdsygst_;
     static constexpr auto trtri = &pdtrtri_;
     static constexpr auto lauum = &pdlauum_;
     static constexpr auto trsm = &pdtrsm_;

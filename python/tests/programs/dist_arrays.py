@@ -245,6 +245,46 @@ def linear_algebra(world):
                 np.testing.assert_allclose(x, x.T, **close)
                 np.testing.assert_array_equal(ds.gather(), s)
 
+        for shape in ((1, 1), (1, 6), (6, 1), (29, 29), (35, 12), (12, 35)):
+            a = rng.standard_normal(shape).astype(dtype)
+            k = min(shape)
+            da = craton.DistArray.from_array(world, a, **any_layout(rng, shape, world.size))
+            for workers in ("auto", "one", "all"):
+                q, r = (each.gather().astype(float) for each in linalg.qr(da, workers))
+                np.testing.assert_allclose(q.T @ q, np.eye(k), **close)
+                np.testing.assert_allclose(q @ r, a, **close)
+                np.testing.assert_array_equal(np.tril(r, -1), 0)
+                u, values, vt = linalg.svd(da, workers)
+                np.testing.assert_allclose(values, np.linalg.svd(a.astype(float), compute_uv=False), **close)
+                np.testing.assert_allclose(u.gather().astype(float) * values @ vt.gather().astype(float), a, **close)
+                assert u.shape == (shape[0], k) and vt.shape == (k, shape[1])
+
+        for n in (1, 2, 31):
+            a = rng.standard_normal((n, n)) + 4 * np.roll(np.eye(n), 1, axis=1)
+            s, b = a + a.T, a @ a.T + np.eye(n)
+            ds, db = (
+                craton.DistArray.from_array(world, each.astype(dtype), **any_layout(rng, each.shape, world.size))
+                for each in (s, b)
+            )
+            for workers in ("auto", "one", "all"):
+                values, vectors = linalg.eigh(ds, workers, b=db)
+                x = vectors.gather().astype(float)
+                np.testing.assert_allclose(x.T @ b @ x, np.eye(n), **close)
+                np.testing.assert_allclose(x.T @ s @ x, np.diag(values), rtol=0, atol=10 * close["atol"])
+            da = craton.DistArray.from_array(world, a.astype(dtype), **any_layout(rng, a.shape, world.size))
+            factors = linalg.lu(da)
+            rhs = rng.standard_normal((n, 3))
+            np.testing.assert_allclose(a @ factors.solve(rhs[:, 0]), rhs[:, 0], rtol=0, atol=100 * close["atol"])
+            for transposed in (False, True):
+                columns = craton.DistArray.from_array(
+                    world, rhs.astype(dtype), **any_layout(rng, rhs.shape, world.size)
+                )
+                assert factors.solve(columns, transposed) is None
+                x = columns.gather().astype(float)
+                np.testing.assert_allclose((a.T if transposed else a) @ x, rhs, rtol=0, atol=100 * close["atol"])
+            np.testing.assert_allclose(factors.slogdet(), np.linalg.slogdet(a), rtol=0, atol=100 * close["atol"])
+            np.testing.assert_array_equal(da.gather(), a.astype(dtype))
+
 
 def functions(world):
     """Every rank applies to random rectangles; each application counts once, on each element of its rectangle."""
@@ -317,6 +357,16 @@ def errors_of_all_ranks(world):
         craton.DistArray(world, (4,), boundaries=[[0, 0, 4]])
     with pytest.raises(craton.UserError, match="10 x 8; allowed: square"):
         linalg.eigh(a)
+    with pytest.raises(craton.UserError, match="eigh: b of a ConvergentMatrix"):
+        linalg.eigh(craton.ConvergentMatrix(world, 8 * world.size, 8 * world.size, block=2), b=a)
+    with pytest.raises(craton.UserError, match="LU: the array is 10 x 8; allowed: square"):
+        linalg.lu(a)
+    with pytest.raises(craton.UserError, match="the 8 x 8 matrix is singular"):
+        linalg.lu(craton.DistArray(world, (8, 8)))
+    with pytest.raises(craton.UserError, match="linalg: a DistArray of 1 dimensions; allowed: 2"):
+        linalg.svd(craton.DistArray(world, (8,)))
+    with pytest.raises(craton.UserError, match="qr: complex128 of 2 dimensions"):
+        linalg.qr(craton.DistArray(world, (8, 8), complex))
     with pytest.raises(craton.UserError, match=r"\(10 x 8\) times \(10 x 8\)"):
         a @ a
     if world.size > 1:  # one rank asks for another layout
