@@ -104,9 +104,9 @@ class Cholesky:
 class LU:
     """The factors P L U of a square matrix, with partial pivoting. Collective, blocking constructor and methods.
 
-    2 n^3 / 3 flops. matrix: a committed ConvergentMatrix of float32 or float64, in square blocks, which the factors overwrite and
-    which is to be left alone while they are wanted; or a DistArray of any layout, which is only read. UserError on every rank: not
-    square, an element that is not finite (naming it), singular (naming the column).
+    2 n^3 / 3 flops. matrix: a committed ConvergentMatrix of float32 or float64, in square blocks, which the factors overwrite; leave
+    it alone while they are wanted. Or a DistArray of any layout, which is only read. UserError on every rank: not square, an
+    element that is not finite (naming it), singular (naming the column).
     """
 
     __slots__ = ("__weakref__", "_core", "_matrix")
@@ -125,8 +125,8 @@ class LU:
     def solve(self, rhs: ArrayLike | ConvergentMatrix | DistArray, transposed: bool = False) -> Any:
         """Solves A x = rhs, or A^T x = rhs. The result is x, float64, whole on every rank; None where rhs becomes x.
 
-        rhs: the same whole vector on every rank; or columns that are solved for in place: a DistArray of any layout, or, for the
-        factors of a ConvergentMatrix, a committed one in blocks of as many rows on the same process grid.
+        rhs: the same whole vector on every rank, or columns that are solved for in place. These are a DistArray of any layout. For
+        the factors of a ConvergentMatrix they may be a committed one in blocks of as many rows on the same process grid.
         """
         given = rhs._core if isinstance(rhs, ConvergentMatrix | DistArray) else np.asarray(rhs)
         return self._core.solve(given, transposed)
@@ -262,8 +262,10 @@ def eigh(
 ) -> tuple[NDArray[np.float64], Any]:
     """The eigenvalues, ascending, and a matrix with the eigenvectors in its columns. Otherwise as eigvalsh; 9 n^3 flops at most.
 
-    The matrix is a new one of the given one's layout, or `out`: another DistArray of its shape, of any layout. b: of A x = w B x,
-    as scipy.linalg.eigh has it, a symmetric positive-definite DistArray by its upper triangle; then x^T B x = 1.
+    The matrix is a new one of the given one's layout, or `out`: another DistArray of its shape, of any layout.
+
+    b: the symmetric positive-definite B of A x = w B x, as scipy.linalg.eigh has it, by its upper triangle; then x^T B x = 1. It is
+    a DistArray, as A is.
     """
     if isinstance(matrix, DistArray):
         found = matrix.like() if out is None else out

@@ -204,8 +204,8 @@ template <bool rough = false> class fourth_order_rows {
         }
         return sum;
     }
-    // Through the faces before these cells along the row: u there, in the vectors before and behind, and u across the cells and those
-    // before.
+    // Through the faces before these cells along the row: u there, in the vectors before and behind, and u across the cells and
+    // across those before.
     [[nodiscard]] detail::lanes flux_along(detail::lanes u_before, detail::lanes u, detail::lanes u_behind,
                                            detail::lanes across_j_before, detail::lanes across_j, detail::lanes across_k_before,
                                            detail::lanes across_k, const double* beta) const {
