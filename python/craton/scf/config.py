@@ -104,7 +104,9 @@ class ConvergenceConfig:
     """
 
     energy: float = setting(1e-9, _positive(1.0, "hartree"), "hartree; converged where the energy changes by less")
-    gradient: float = setting(0.0, number(0, 1.0), "norm of the orbital gradient to reach; 0: the root of energy")
+    gradient: float = setting(
+        0.0, number(0, 1.0), "norm of the orbital gradient to reach; 0: the root of energy, UHF / 30"
+    )
     iterations: int = setting(50, integer(1, 10**6), "at most")
     level_shift: float = setting(0.0, number(0, 100, "hartree"), "hartree; raises virtual orbitals while it iterates")
     damping: float = setting(0.0, number(0, 0.99), "part of the last Fock matrix that is kept until DIIS starts")

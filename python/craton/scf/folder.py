@@ -49,6 +49,8 @@ class ScfRecord(IterativeRecord):
     dipole_debye: list[float]
     mulliken_charges: list[float]
     iterations: list[IterationRow]
+    left_out: int = 0
+    """Combinations of functions that nearly depend on others: so many orbitals less than functions."""
     spin_square: float | None = None
     """<S^2> of UHF."""
     balance: list[dict[str, float]] | None = None

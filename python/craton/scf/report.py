@@ -79,6 +79,8 @@ def _numbers(record: ScfRecord) -> Numbers:
     entries.append((f"{np.linalg.norm(record.dipole_debye):.4f} debye", "dipole moment"))
     if record.spin_square is not None:
         entries.append((f"{record.spin_square:.4f}", "<S^2>"))
+    if record.left_out:
+        entries.append((f"{record.left_out}", "functions left out"))
     entries.append((f"{len(record.iterations)}", "iterations"))
     return Numbers(entries)
 

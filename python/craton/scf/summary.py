@@ -77,6 +77,7 @@ def results_of(calculation: HartreeFock) -> dict[str, Any]:
         "method": c.method,
         "basis": c.basis_name,
         "functions": c.basis.size,
+        "left_out": c.left_out,
         "converged": c.converged,
         "energy_hartree": c.e_tot,
         "homo_hartree": homo if math.isfinite(homo) else None,
@@ -105,6 +106,11 @@ def summary(record: ScfRecord) -> list[str]:
     r = record
     word = "converged" if r.converged else "NOT converged"
     lines = [f"{word} after {len(r.iterations)} iterations: {r.energy_hartree:.10f} hartree"]
+    if r.left_out:
+        lines.append(
+            f"{r.left_out} of {counted(r.functions, 'function')} left out: so many eigenvalues of the overlap are below "
+            "linear_dependence"
+        )
     if r.homo_hartree is not None and r.lumo_hartree is not None:
         gap = r.lumo_hartree - r.homo_hartree
         lines.append(f"HOMO {r.homo_hartree:.6f}, LUMO {r.lumo_hartree:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV")

@@ -60,7 +60,8 @@ class HartreeFock:
     Settings, by the names of PySCF where it has them:
 
         conv_tol            change of the energy, hartree (1e-9)
-        conv_tol_grad       norm of the orbital gradient; None: sqrt(conv_tol)
+        conv_tol_grad       norm of the orbital gradient; None: sqrt(conv_tol), of UHF a thirtieth of it: <S^2> is off by the
+                            gradient, not by its square as the energy is
         max_cycle           iterations at most (50)
         init_guess          "sad": superposition of atomic densities; "core": no electrons' repulsion
         diis_space          Fock matrices that are kept (8); 0: no DIIS
@@ -80,12 +81,15 @@ class HartreeFock:
         checkpoint_every_s  seconds from one to the next, at least (0: each iteration)
         callback            called with each Iteration
 
-    Results: converged, e_tot, mo_energy, mo_coeff, mo_occ, iterations, seconds (by phase), make_rdm1() and what is derived of it.
-    Energies in hartree; matrices n x n over the functions of `basis`, orbitals in the columns of mo_coeff.
+    Results: converged, e_tot, mo_energy, mo_coeff, mo_occ, left_out, iterations, seconds (by phase), make_rdm1() and what is
+    derived of it. Energies in hartree; matrices n x n over the functions of `basis`, orbitals in the columns of mo_coeff.
 
     With `world` all its ranks compute together: the constructor and everything that computes is collective, matrices are
     DistArrays of the functions in the order `function_order`, and no rank has a whole one.
     """
+
+    _gradient_part = 1.0
+    """Of the root of conv_tol: the norm of the orbital gradient to reach."""
 
     SETTINGS = [
         "conv_tol", "conv_tol_grad", "max_cycle", "init_guess", "diis_space", "diis_start_cycle", "level_shift", "damp",
@@ -131,6 +135,8 @@ class HartreeFock:
         self.mo_energy: Any = None
         self.mo_coeff: Any = None
         self.mo_occ: Any = None
+        self.left_out = 0
+        """Combinations of functions that nearly depend on others (linear_dependence): so many orbitals less than functions."""
         self.iterations: list[Iteration] = []
         self.saved = 0
         """Iterations in the checkpoint."""
@@ -382,6 +388,7 @@ class HartreeFock:
                 f"{self.method}: {found.count} independent functions for {self.molecule.electrons} electrons; "
                 f"allowed: at least {max(self._occupied)}"
             )
+        self.left_out = self.basis.size - found.count
         return found
 
     def _begin(
@@ -447,7 +454,7 @@ class HartreeFock:
         number = self.iterations[-1].number + 1 if self.iterations else 1
         self.iterations.append(Iteration(number, energy, change, gradient, self.engine.quartets, fock_s))
         self.e_tot = energy
-        allowed = np.sqrt(self.conv_tol) if self.conv_tol_grad is None else self.conv_tol_grad
+        allowed = self._gradient_part * self.conv_tol**0.5 if self.conv_tol_grad is None else self.conv_tol_grad
         self.converged = bool(abs(change) < self.conv_tol and gradient < allowed)
         if self.callback is not None:
             self.callback(self.iterations[-1])

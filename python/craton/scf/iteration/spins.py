@@ -45,6 +45,8 @@ class UHF(HartreeFock):
     orbitals), make_rdm1() (2, n, n). Source: J. A. Pople and R. K. Nesbet, J. Chem. Phys. 22, 571 (1954).
     """
 
+    _gradient_part = 1 / 30
+
     def _occupations(self) -> tuple[tuple[int, ...], float]:
         return self.molecule.electrons_of_spins, 1.0
 
