@@ -43,6 +43,20 @@ std::unique_ptr<any_dist_array> make(world& ranks, const std::string& dtype, con
                      "'; allowed: 'float32', 'float64', 'complex64', 'complex128', 'int32' or 'int64'");
 }
 
+// Dense memory of Python for so many elements.
+std::byte* checked_elements(const any_dist_array& a, const nb::object& values, std::size_t count, const char* call) {
+    const strided_array memory(values, call);
+    const bool dense = memory.extents.size() == 1 && (memory.strides[0] == 1 || memory.extents[0] < 2);
+    if (memory.dtype() != a.dtype() || !dense || memory.extents[0] != static_cast<std::int64_t>(count))
+        throw user_error(std::string("dist_array ") + call + ": other memory; allowed: " + a.dtype() +
+                         ", dense, a number for each of " + std::to_string(count) + " places");
+    return memory.bytes;
+}
+
+using many_places = input_2d<std::int64_t>;
+
+std::span<const std::int64_t> all_of(const many_places& where) { return {where.data(), where.shape(0) * where.shape(1)}; }
+
 // Memory of Python for a rectangle: an array with as many dimensions, of any strides.
 strided_array checked_memory(const any_dist_array& a, const nb::object& array, const numbers& low, const numbers& high,
                              const char* call) {
@@ -152,6 +166,38 @@ memory, and must not raise, nor keep the array alive.)")
 
 Complete when the function has returned everywhere. Any thread; not collective. UserError for a function that was not
 registered and for arguments of 1 GiB or more.)")
+        .def(
+            "get_elements",
+            [](const core& a, const many_places& where, const any_array& out) {
+                auto* const to = checked_elements(a, out, where.shape(0), "get_elements");
+                without_gil([&] { a.get_elements(all_of(where), to); });
+            },
+            nb::arg("where"), nb::arg("out"), R"(Fetches elements by their places, a row of `where` each.
+
+Blocking, any thread; not collective. UserError for a place that is not in the array.)")
+        .def(
+            "put_elements",
+            [](core& a, const many_places& where, const any_array& values) {
+                const auto* const from = checked_elements(a, values, where.shape(0), "put_elements");
+                without_gil([&] { a.put_elements(all_of(where), from); });
+            },
+            nb::arg("where"), nb::arg("values"), "Sets elements by their places. As get_elements.")
+        .def(
+            "add_elements",
+            [](core& a, const many_places& where, const any_array& values) {
+                const auto* const from = checked_elements(a, values, where.shape(0), "add_elements");
+                without_gil([&] { a.add_elements(all_of(where), from); });
+            },
+            nb::arg("where"), nb::arg("values"),
+            "Adds to elements by their places, each of which may come more than once. As get_elements.")
+        .def(
+            "fetch_add", [](core & a, const numbers& where, const annotated<"complex">& by) -> annotated<"complex"> {
+                return a.fetch_add(where, by);
+            },
+            nb::arg("where"), nb::arg("by"), R"(Adds to an element, and returns what it was before.
+
+Blocking, any thread; not collective. Of calls of any threads and ranks each sees another state of the element. UserError
+for a place that is not in the array.)")
         .def("own_tiles", &core::own_tiles, "The numbers of this rank's tiles. Not collective.")
         .def(
             "tile_view",

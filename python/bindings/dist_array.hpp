@@ -70,6 +70,12 @@ class any_dist_array : public takes_gil_back {
     [[nodiscard]] virtual std::vector<judged_piece> get_above(const python_rectangle& what, double threshold,
                                                               const python_memory& to) const = 0;
 
+    /// Elements by their places, as many indices each as there are dimensions; memory is dense, as long as there are places.
+    virtual void get_elements(std::span<const std::int64_t> where, std::byte* to) const = 0;
+    virtual void put_elements(std::span<const std::int64_t> where, const std::byte* from) = 0;
+    virtual void add_elements(std::span<const std::int64_t> where, const std::byte* from) = 0;
+    [[nodiscard]] virtual nanobind::object fetch_add(std::span<const std::int64_t> where, const nanobind::object& by) = 0;
+
     /// Collective: calls call(view of a piece, its first indices, bytes of the argument); must not raise, nor keep the array alive.
     [[nodiscard]] virtual std::uint32_t register_function(const nanobind::object& call) = 0;
     [[nodiscard]] virtual array::array_handle start_apply(const python_rectangle& what, std::uint32_t function,
@@ -137,6 +143,24 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
         for (const auto& piece : array_->get_above(rectangle(what), threshold, into))
             result.push_back({piece.tile, list(piece.cells.low), list(piece.cells.high), piece.norm, piece.came});
         return result;
+    }
+
+    void get_elements(std::span<const std::int64_t> where, std::byte* to) const override {
+        const auto places = all_places(where);
+        array_->get_elements(places, {reinterpret_cast<T*>(to), places.size()}); // its dtype says so
+    }
+    void put_elements(std::span<const std::int64_t> where, const std::byte* from) override {
+        const auto places = all_places(where);
+        array_->put_elements(places, {reinterpret_cast<const T*>(from), places.size()});
+    }
+    void add_elements(std::span<const std::int64_t> where, const std::byte* from) override {
+        const auto places = all_places(where);
+        array_->add_elements(places, {reinterpret_cast<const T*>(from), places.size()});
+    }
+    [[nodiscard]] nanobind::object fetch_add(std::span<const std::int64_t> where, const nanobind::object& by) override {
+        const T increment = number<T>(by, "fetch_add: by");
+        const auto at = place(where);
+        return nanobind::cast(without_gil([&] { return array_->fetch_add(at, increment); }));
     }
 
     [[nodiscard]] std::uint32_t register_function(const nanobind::object& call) override {
@@ -235,6 +259,12 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
         }
         array::place<N> result{};
         std::copy(numbers.begin(), numbers.end(), result.begin());
+        return result;
+    }
+    static std::vector<array::place<N>> all_places(std::span<const std::int64_t> numbers) {
+        if (numbers.size() % N != 0) throw user_error("dist_array: places of other dimensions; allowed: the array's own");
+        std::vector<array::place<N>> result(numbers.size() / N);
+        for (std::size_t n = 0; n < result.size(); ++n) result[n] = place(numbers.subspan(n * N, N));
         return result;
     }
     static array::rectangle<N> rectangle(const python_rectangle& what) { return {place(what.low), place(what.high)}; }

@@ -40,6 +40,14 @@ void within(const char* who, std::span<const std::int64_t> low, std::span<const 
     }
 }
 
+void inside(const char* who, std::span<const std::int64_t> place, std::span<const std::int64_t> extents) {
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (place[d] < 0 || place[d] >= extents[d])
+            throw user_error(
+                fmt::format("dist_array {}: index {} of dimension {}; allowed: 0 to {}", who, place[d], d, extents[d] - 1));
+    }
+}
+
 void length(const char* who, std::size_t elements, std::int64_t cells) {
     if (elements == static_cast<std::size_t>(cells)) return;
     throw user_error(

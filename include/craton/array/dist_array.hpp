@@ -176,6 +176,22 @@ template <class T, std::size_t N> class dist_array {
         return get_above(what, threshold, dense(what, to, "get_above"));
     }
 
+    // Elements anywhere, in any order, given by their places. Not collective, any thread, blocking. One message goes to each owner
+    // whose memory is not mapped here. Throw user_error with nothing done for a place that is not in the array, or for memory of
+    // another length.
+
+    /// to[n] becomes the element at where[n] (NGA_Gather).
+    void get_elements(std::span<const place<N>> where, std::span<T> to) const;
+    /// The element at where[n] becomes from[n] (NGA_Scatter). Of one place that comes twice either value stays.
+    void put_elements(std::span<const place<N>> where, std::span<const T> from);
+    /// Adds from[n] to the element at where[n], as accumulate does (NGA_Scatter_acc). A place may come more than once.
+    void add_elements(std::span<const place<N>> where, std::span<const T> from)
+        requires addable<T>;
+    /// Adds to an element, and returns what it was before; may meet itself, accumulate and apply on the same element, of which each
+    /// then sees another state (NGA_Read_inc).
+    [[nodiscard]] T fetch_add(const place<N>& where, const T& by)
+        requires addable<T>;
+
     // This rank's memory. Not collective, any thread; take part in "what meets what" as get and put do.
 
     /// The numbers of this rank's tiles.
@@ -236,6 +252,16 @@ template <class T, std::size_t N> class dist_array {
         std::int64_t number = 0;
         double norm = 0;
     };
+    enum class with_elements : std::int64_t { get, put, add, fetch_add };
+    struct elements_request {
+        with_elements what = with_elements::get;
+        std::int64_t count = 0;
+        std::int64_t message = 0; // of the operation: comes back with the answer
+    };
+    struct element_place {
+        std::int64_t tile = 0;
+        std::int64_t offset = 0; // within the tile
+    };
 
     [[nodiscard]] std::size_t storage_offset(int rank) const;
     [[nodiscard]] std::size_t bytes_of(int rank) const;
@@ -260,6 +286,11 @@ template <class T, std::size_t N> class dist_array {
                        const owner_calls::awaited& by);
     void apply_in_place(const tile_piece<T, N>& piece, std::int64_t tile, std::size_t number,
                         std::span<const std::byte> argument) const;
+    [[nodiscard]] element_place element_at(const place<N>& p) const;
+    void do_elements(with_elements what, std::span<const element_place> where, const T* from, T* to) const;
+    void do_elements_anywhere(const char* who, with_elements what, std::span<const place<N>> where, std::span<const T> from,
+                              std::span<T> to) const;
+    void elements_arriving(std::span<const std::byte> request, std::vector<std::byte>& answer) const;
     [[nodiscard]] double norm_in_place(const tile_piece<T, N>& piece, std::int64_t tile) const;
     [[nodiscard]] std::vector<judged_piece<N>> judge(const rectangle<N>& what) const;
     template <class What> void for_each_own(What&& what) const;
@@ -271,7 +302,7 @@ template <class T, std::size_t N> class dist_array {
     runtime::segment memory_;
     std::deque<function> functions_; // elements do not move
     mutable owner_calls calls_;      // last: no handler of it may run when the others are gone
-    runtime::handler_id add_ = 0, apply_ = 0, judge_ = 0;
+    runtime::handler_id add_ = 0, apply_ = 0, judge_ = 0, elements_ = 0;
 };
 
 } // namespace craton::array

@@ -13,6 +13,7 @@ namespace dist_array_checks {
 
 void within(const char* who, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
             std::span<const std::int64_t> extents);
+void inside(const char* who, std::span<const std::int64_t> place, std::span<const std::int64_t> extents);
 void length(const char* who, std::size_t elements, std::int64_t cells);
 /// Collective: on every rank when any has a layout that is not for the world or not the others'.
 void layout_for(const runtime::world& ranks, int layout_ranks, std::int64_t fingerprint);

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -126,6 +128,8 @@ template <class T, std::size_t N> void dist_array<T, N>::offer_work() {
                             runtime::travel::in_two_hops);
     }
     apply_ = calls_.offer([this](std::span<const std::byte> request, std::vector<std::byte>&) { apply_arriving(request); });
+    elements_ = calls_.offer(
+        [this](std::span<const std::byte> request, std::vector<std::byte>& answer) { elements_arriving(request, answer); });
     if constexpr (measurable<T>) {
         judge_ = calls_.offer(
             [this](std::span<const std::byte> request, std::vector<std::byte>& answer) { judge_arriving(request, answer); });
@@ -297,6 +301,133 @@ std::vector<judged_piece<N>> dist_array<T, N>::get_above(const rectangle<N>& wha
     }
     for (auto& each : under_way) each.wait();
     return pieces;
+}
+
+// Elements anywhere
+
+template <class T, std::size_t N> auto dist_array<T, N>::element_at(const place<N>& p) const -> element_place {
+    const std::int64_t tile = layout_.tile_at(p);
+    const auto cells = layout_.cells(tile);
+    return {tile, offset_of(p, cells.low, row_major_strides(cells.extents()))};
+}
+
+// Of tiles whose memory is mapped here.
+template <class T, std::size_t N>
+void dist_array<T, N>::do_elements(with_elements what, std::span<const element_place> where, const T* from, T* to) const {
+    for (std::size_t n = 0; n < where.size(); ++n) {
+        T& element = address(where[n].tile, layout_.cells(where[n].tile).low).local()[where[n].offset];
+        if (what == with_elements::get) {
+            to[n] = element;
+        } else if (what == with_elements::put) {
+            element = from[n];
+        } else if constexpr (addable<T>) {
+            const std::lock_guard guard(lock_of(where[n].tile));
+            if (what == with_elements::fetch_add) to[n] = element;
+            element += from[n];
+        }
+    }
+}
+
+template <class T, std::size_t N>
+void dist_array<T, N>::elements_arriving(std::span<const std::byte> request, std::vector<std::byte>& answer) const {
+    runtime::payload_reader in(request);
+    const auto asked = in.value<elements_request>();
+    const auto count = static_cast<std::size_t>(asked.count);
+    const auto where = in.array<element_place>(count);
+    const T* const from = asked.what == with_elements::get ? nullptr : in.array<T>(count).data();
+    T* to = nullptr;
+    if (asked.what == with_elements::get || asked.what == with_elements::fetch_add) {
+        answer.resize(runtime::payload_writer::padded<std::int64_t>(1) + runtime::payload_writer::padded<T>(count));
+        runtime::payload_writer out(answer);
+        out.value(asked.message);
+        to = out.claim<T>(count);
+    }
+    do_elements(asked.what, where, from, to);
+}
+
+template <class T, std::size_t N>
+void dist_array<T, N>::do_elements_anywhere(const char* who, with_elements what, std::span<const place<N>> where,
+                                            std::span<const T> from, std::span<T> to) const {
+    using runtime::payload_writer;
+    for (const auto& p : where) dist_array_checks::inside(who, p, layout_.extents());
+    const bool gives = what != with_elements::get;
+    const bool takes = what == with_elements::get || what == with_elements::fetch_add;
+    if (gives) dist_array_checks::length(who, from.size(), std::ssize(where));
+    if (takes) dist_array_checks::length(who, to.size(), std::ssize(where));
+    struct one {
+        element_place at;
+        std::size_t number;
+    };
+    std::map<int, std::vector<one>> elsewhere; // by owner
+    for (std::size_t n = 0; n < where.size(); ++n) {
+        const auto at = element_at(where[n]);
+        if (mapped(at.tile)) {
+            do_elements(what, std::span(&at, 1), gives ? &from[n] : nullptr, takes ? &to[n] : nullptr);
+        } else {
+            elsewhere[layout_.owner(at.tile)].push_back({at, n});
+        }
+    }
+    if (elsewhere.empty()) return;
+    constexpr std::size_t most =
+        std::max<std::size_t>(1, dist_array_sizes::bytes_per_message / (sizeof(T) + sizeof(element_place)));
+    std::vector<std::span<const one>> messages;
+    std::vector<int> owners;
+    for (const auto& [owner, all] : elsewhere) {
+        for (std::size_t first = 0; first < all.size(); first += most) {
+            messages.push_back(std::span(all).subspan(first, std::min(most, all.size() - first)));
+            owners.push_back(owner);
+        }
+    }
+    array_handle handle;
+    handle.world_ = world_;
+    handle.receipts_ = calls_.open([&](std::span<const std::byte> answer) { // this waits for all of them
+        runtime::payload_reader in(answer);
+        const auto& asked = messages[static_cast<std::size_t>(in.value<std::int64_t>())];
+        const auto values = in.array<T>(asked.size());
+        for (std::size_t n = 0; n < asked.size(); ++n) to[asked[n].number] = values[n];
+    });
+    for (std::size_t m = 0; m < messages.size(); ++m) {
+        const auto& these = messages[m];
+        const std::size_t bytes = payload_writer::padded<elements_request>(1) +
+                                  payload_writer::padded<element_place>(these.size()) +
+                                  (gives ? payload_writer::padded<T>(these.size()) : 0);
+        auto message = calls_.prepare(owners[m], elements_, bytes, handle.receipts_);
+        payload_writer out(message.payload());
+        out.value(elements_request{what, std::ssize(these), static_cast<std::int64_t>(m)});
+        auto* const places = out.template claim<element_place>(these.size());
+        for (std::size_t n = 0; n < these.size(); ++n) places[n] = these[n].at;
+        if (gives) {
+            T* const values = out.template claim<T>(these.size());
+            for (std::size_t n = 0; n < these.size(); ++n) values[n] = from[these[n].number];
+        }
+        world_->send(std::move(message));
+    }
+    calls_.close(handle.receipts_);
+    handle.wait();
+}
+
+template <class T, std::size_t N> void dist_array<T, N>::get_elements(std::span<const place<N>> where, std::span<T> to) const {
+    do_elements_anywhere("get_elements", with_elements::get, where, {}, to);
+}
+
+template <class T, std::size_t N> void dist_array<T, N>::put_elements(std::span<const place<N>> where, std::span<const T> from) {
+    do_elements_anywhere("put_elements", with_elements::put, where, from, {});
+}
+
+template <class T, std::size_t N>
+void dist_array<T, N>::add_elements(std::span<const place<N>> where, std::span<const T> from)
+    requires addable<T>
+{
+    do_elements_anywhere("add_elements", with_elements::add, where, from, {});
+}
+
+template <class T, std::size_t N>
+T dist_array<T, N>::fetch_add(const place<N>& where, const T& by)
+    requires addable<T>
+{
+    T before{};
+    do_elements_anywhere("fetch_add", with_elements::fetch_add, std::span(&where, 1), std::span(&by, 1), std::span(&before, 1));
+    return before;
 }
 
 // The whole array

@@ -29,6 +29,7 @@ from craton.arrays import reductions, tile_layouts
 from craton.arrays.array import Array, checked_dtype, ranks_text, times
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
 from craton.arrays.selection.indexing import Place, rectangle_of
+from craton.arrays.selection.places import places_of
 from craton.arrays.views import AppliedFunction, ArrayView, assign, is_in_place
 from craton.errors import UserError
 
@@ -179,6 +180,46 @@ class DistArray(Arithmetic, Array):
         if self._functions:
             failures, self._failures = self._failures, []
             self.world.agree(failures[0] if failures else "")
+
+    def get_elements(self, where: Any) -> NDArray[Any]:
+        """Elements anywhere: where = (rows, columns) gives what A[rows, columns] gives of a NumPy array.
+
+        where: arrays of integers, one for each dimension, broadcast together. A message goes to each owner on another node. Not
+        collective, any thread, blocking. UserError for a place that is not in the array.
+        """
+        places, shape = places_of(where, self._shape)
+        found = np.empty(len(places), self._dtype)
+        self._core.get_elements(places, found)
+        return found.reshape(shape)
+
+    def put_elements(self, where: Any, values: ArrayLike) -> None:
+        """Elements anywhere become values, which are broadcast. Otherwise as get_elements."""
+        places, shape = places_of(where, self._shape)
+        self._core.put_elements(places, self._as_elements(values, shape))
+
+    def add_elements(self, where: Any, values: ArrayLike) -> None:
+        """Adds values to elements anywhere, as np.add.at: a place may come more than once. Otherwise as get_elements."""
+        places, shape = places_of(where, self._shape)
+        self._core.add_elements(places, self._as_elements(values, shape))
+
+    def fetch_add(self, where: int | tuple[int, ...], by: complex = 1) -> Any:
+        """Adds to one element, and returns what it was before: no two calls of any threads and ranks see the same state.
+
+        A counter in an array. Not collective, blocking. UserError for a place that is not in the array.
+        """
+        places, _ = places_of(where, self._shape)
+        return self._dtype.type(self._core.fetch_add(places[0].tolist(), by))
+
+    def _as_elements(self, values: ArrayLike, shape: Place) -> NDArray[Any]:
+        try:
+            spread = np.broadcast_to(np.asarray(values), shape)
+        except ValueError:
+            raise UserError(
+                f"DistArray: values of shape {np.shape(values)} for places of shape {shape}; allowed: what NumPy broadcasts to it"
+            ) from None
+        if not np.can_cast(spread.dtype, self._dtype, "same_kind"):
+            raise UserError(f"DistArray: {spread.dtype} values; allowed: {self._dtype}, or what NumPy turns into it")
+        return np.ascontiguousarray(spread.ravel(), self._dtype)
 
     def register(self, function: Callable[[NDArray[Any], tuple[slice, ...], Any], None]) -> AppliedFunction:
         """Names a function for ArrayView.apply: the same ones in the same order on every rank.

@@ -286,6 +286,42 @@ def linear_algebra(world):
             np.testing.assert_array_equal(da.gather(), a.astype(dtype))
 
 
+def elements(world):
+    """Elements by their places are those of NumPy's advanced indexing; a counter gives no number twice."""
+    for dtype in ("float64", "int32", "complex64"):
+        whole = np.arange(23 * 17).reshape(23, 17).astype(dtype)
+        rng = np.random.default_rng(5 + world.rank)
+        a = craton.DistArray.from_array(world, whole, **any_layout(np.random.default_rng(5), whole.shape, world.size))
+        rows, columns = rng.integers(-23, 23, (4, 5)), rng.integers(-17, 17, 5)
+        np.testing.assert_array_equal(a.get_elements((rows, columns)), whole[rows, columns])
+        assert a.get_elements((3, -1)) == whole[3, -1] and a.get_elements(([], [])).size == 0
+        a.sync()
+        twice = [1, 2, 1], [4, 4, 4]
+        a.add_elements(twice, 3)
+        a.sync()
+        np.add.at(whole, twice, np.array(3 * world.size, dtype))
+        np.testing.assert_array_equal(a.gather(), whole)
+        mine = np.arange(world.rank, 23, world.size)
+        a.put_elements((mine[:, None], np.arange(17)), mine[:, None])
+        np.testing.assert_array_equal(a.gather(), np.arange(23)[:, None] * np.ones(17, dtype))
+    counter = craton.DistArray(world, (world.size, 2), "int64")
+    got = [counter.fetch_add((world.size - 1, 1)) for _ in range(20)]
+    assert sorted(sum(COMM.allgather(got), [])) == list(range(20 * world.size))
+    assert counter.gather()[-1, 1] == 20 * world.size
+    for wrong, call in (
+        ("get_elements: index 23 of dimension 0; allowed: 0 to 22", lambda: a.get_elements((23, 0))),
+        ("1 arrays of indices; allowed: 2", lambda: a.get_elements([1, 2])),
+        ("indices of dimension 1 are float64; allowed: integers", lambda: a.get_elements((1, 0.5))),
+        ("broadcasts together", lambda: a.get_elements(([1, 2], [1, 2, 3]))),
+        ("values of shape", lambda: a.put_elements(([1, 2], 0), [1, 2, 3])),
+        ("complex128 values; allowed: int64", lambda: counter.add_elements((0, 0), 1j)),
+        ("fetch_add: index -5 of dimension 1", lambda: counter.fetch_add((0, -7))),
+    ):
+        with pytest.raises(craton.UserError, match=wrong):
+            call()
+    a.sync()
+
+
 def functions(world):
     """Every rank applies to random rectangles; each application counts once, on each element of its rectangle."""
     rng = np.random.default_rng(11)
@@ -383,6 +419,7 @@ def main(folder):
     whole_arrays(world)
     pieces_above_a_threshold(world)
     linear_algebra(world)
+    elements(world)
     functions(world)
     files(world, Path(folder))
     errors_of_all_ranks(world)

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -167,6 +168,95 @@ TEST_P(dist_array_test, threads_of_all_ranks_add_and_apply_at_once) {
         ASSERT_EQ(element, middle.contains(p) ? threads * rounds * world().size() : 0);
         next_place(p, layout.whole());
     }
+}
+
+TEST_P(dist_array_test, elements_anywhere_are_read_written_and_added_to) {
+    const place<2> extents{23, 17};
+    dist_array<double, 2> a(world(), layout_of(extents, world().size()));
+    a.for_each_local([](double& element, const place<2>& p) { element = number_at(p); });
+    random_source random(static_cast<unsigned>(20 + world().rank()));
+    std::vector<place<2>> where(300);
+    for (auto& p : where) p = {tests::draw(random, extents[0]), tests::draw(random, extents[1])};
+    std::vector<double> found(where.size());
+    a.get_elements(where, found);
+    for (std::size_t n = 0; n < where.size(); ++n) ASSERT_EQ(found[n], number_at(where[n]));
+    a.sync();
+    // Every rank adds to the same places, each of them more than once.
+    random_source same(7);
+    std::vector<place<2>> shared(200);
+    for (auto& p : shared) p = {tests::draw(same, 5), tests::draw(same, 5)};
+    const std::vector<double> ones(shared.size(), 1.0);
+    a.add_elements(shared, ones);
+    a.sync();
+    auto expected = whole_of(a);
+    for (std::int64_t i = 0; i < extents[0]; ++i) {
+        for (std::int64_t j = 0; j < extents[1]; ++j) {
+            const auto times = static_cast<double>(std::ranges::count(shared, place<2>{i, j}));
+            ASSERT_EQ(expected[static_cast<std::size_t>(i * extents[1] + j)], number_at({i, j}) + times * world().size());
+        }
+    }
+    a.sync();
+    // Each rank sets what is its share of all places.
+    std::vector<place<2>> own;
+    std::vector<double> values;
+    for (std::int64_t n = world().rank(); n < extents[0] * extents[1]; n += world().size()) {
+        own.push_back({n / extents[1], n % extents[1]});
+        values.push_back(static_cast<double>(n));
+    }
+    a.put_elements(own, values);
+    a.sync();
+    const auto all = whole_of(a);
+    for (std::size_t n = 0; n < all.size(); ++n) ASSERT_EQ(all[n], static_cast<double>(n));
+}
+
+TEST_P(dist_array_test, many_elements_travel_in_parts) {
+    const auto ranks = world().size();
+    dist_array<std::int64_t, 1> a(world(), tile_layout<1>::regular({100000}, {ranks}));
+    std::vector<place<1>> where;
+    std::vector<std::int64_t> values;
+    for (std::int64_t n = 0; n < 100000; ++n) {
+        where.push_back({99999 - n});
+        values.push_back(n);
+    }
+    if (world().rank() == ranks - 1) a.put_elements(where, values);
+    a.sync();
+    std::vector<std::int64_t> found(where.size());
+    a.get_elements(where, found);
+    EXPECT_EQ(found, values);
+    a.sync();
+}
+
+TEST_P(dist_array_test, an_element_counts_without_a_number_twice) {
+    const auto ranks = world().size();
+    dist_array<std::int64_t, 2> a(world(), tile_layout<2>::block_cyclic({2 * ranks, 3}, {2, 3}, {ranks, 1}));
+    constexpr std::int64_t each = 50;
+    const place<2> counter{2 * ranks - 1, 1};
+    std::vector<std::int64_t> mine;
+    std::vector<std::thread> threads;
+    std::mutex together;
+    for (int t = 0; t < 2; ++t) {
+        threads.emplace_back([&] {
+            for (std::int64_t n = 0; n < each; ++n) {
+                const auto got = a.fetch_add(counter, 3);
+                const std::lock_guard guard(together);
+                mine.push_back(got);
+            }
+        });
+    }
+    for (auto& one : threads) one.join();
+    a.sync();
+    const std::int64_t total = 2 * each * ranks;
+    std::vector<std::int64_t> seen(static_cast<std::size_t>(total), 0);
+    for (const auto got : mine) {
+        ASSERT_EQ(got % 3, 0);
+        ++seen[static_cast<std::size_t>(got / 3)];
+    }
+    world().communicator().sum_in_place(std::span(seen));
+    EXPECT_EQ(seen, std::vector<std::int64_t>(seen.size(), 1));
+    std::int64_t last = 0;
+    a.get_elements(std::span(&counter, 1), std::span(&last, 1));
+    EXPECT_EQ(last, 3 * total);
+    a.sync();
 }
 
 TEST_P(dist_array_test, a_function_has_the_piece_of_a_tile_to_itself) {
@@ -405,6 +495,14 @@ TEST_P(dist_array_test, refuses_bad_rectangles_memory_and_functions_with_nothing
         while (a.layout().owner(another) == world().rank()) ++another;
         expect_user_error([&] { static_cast<void>(a.own_tile(another)); }, {"tile " + std::to_string(another), "rank "});
     }
+    const std::vector<place<2>> inside_and_not{{3, 3}, {2, 8}};
+    std::vector<double> two(2, 1.0);
+    expect_user_error([&] { a.get_elements(inside_and_not, two); }, {"get_elements: index 8 of dimension 1", "0 to 7"});
+    expect_user_error([&] { a.put_elements(inside_and_not, two); }, {"put_elements: index 8 of dimension 1", "0 to 7"});
+    expect_user_error([&] { a.add_elements(inside_and_not, two); }, {"add_elements: index 8 of dimension 1", "0 to 7"});
+    expect_user_error([&] { static_cast<void>(a.fetch_add({-1, 0}, 1.0)); }, {"fetch_add: index -1 of dimension 0", "0 to 9"});
+    expect_user_error([&] { a.add_elements(std::span(inside_and_not).first(1), two); },
+                      {"add_elements: 2 elements of memory", "as many"});
     a.sync();
     EXPECT_EQ(whole_of(a), std::vector<double>(80, 0.0));
 }
