@@ -123,6 +123,7 @@ class python_distributed_fock {
         found["idle_s"] = s.idle_s;
         found["finish_s"] = s.finish_s;
         found["fetched_bytes"] = s.fetched_bytes;
+        found["spared_bytes"] = s.spared_bytes;
         found["added_bytes"] = s.added_bytes;
         found["peak_buffer_bytes"] = s.peak_buffer_bytes;
         found["source_bytes"] = s.source_bytes;
@@ -227,7 +228,7 @@ many they had; unique_quartets of all, without screening.)")
 
 own_tasks and stolen_tasks. build_s = prepare_s + loop_s + finish_s. Of the loop, as means of the threads: compute_s,
 get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended). fetched_bytes,
-added_bytes. Memory: peak_buffer_bytes, source_bytes (expansions of pairs, at most), pair_bytes (blocks of pairs and own
+spared_bytes (density blocks that screening leaves out do not travel), added_bytes. Memory: peak_buffer_bytes, source_bytes (expansions of pairs, at most), pair_bytes (blocks of pairs and own
 tasks).)")
         .def_prop_ro("timeline", &python_distributed_fock::timeline, nb::rv_policy::move,
                      R"(A row for each task that this rank did in the last build, thread by thread.

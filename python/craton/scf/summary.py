@@ -142,4 +142,11 @@ def balance_lines(rows: Sequence[dict[str, float]]) -> list[str]:
             f"{moving:21.2f} {spent['idle_s'] / max(spent['build_s'], 1e-9):6.1%}"
         )
     idle = sum(each["idle_s"] for each in rows) / max(sum(each["build_s"] for each in rows), 1e-9)
-    return [*lines, f"idle in all: {idle:.1%} of the time of J and K"]
+    lines.append(f"idle in all: {idle:.1%} of the time of J and K")
+    fetched, spared = (sum(each.get(name, 0.0) for each in rows) for name in ("fetched_bytes", "spared_bytes"))
+    if fetched:
+        lines.append(
+            f"density blocks: {fetched / 1e6:.1f} MB fetched; {spared / 1e6:.1f} MB more were asked for and stayed where they are, for "
+            "screening leaves them out"
+        )
+    return lines

@@ -8,25 +8,43 @@ namespace craton::scf {
 
 density_blocks::density_blocks(std::vector<const array::dist_array<double, 2>*> densities, const block_digester& digester,
                                std::int64_t most_bytes)
-    : densities_(std::move(densities)), digester_(&digester), most_bytes_(most_bytes) {}
+    : densities_(std::move(densities)), digester_(&digester), most_bytes_(most_bytes) {
+    std::int64_t most = 0; // functions, of which a shell has one at least
+    for (std::size_t range = 0; range < digester.ranges().size(); ++range) most = std::max<std::int64_t>(most, digester.functions_of(range));
+    zeros_.assign(static_cast<std::size_t>(most * most) * (densities_.size() + 1), 0.0);
+}
+
+std::int64_t density_blocks::spared_bytes() const {
+    std::int64_t sum = 0;
+    for (const auto& [number, bytes] : spared_) sum += bytes;
+    return sum;
+}
 
 density_blocks::~density_blocks() {
     for (const auto& [number, each] : kept_)
         for (auto& copy : each->under_way_) copy.wait();
 }
 
-density_blocks::held density_blocks::make(const place& where) const {
+density_blocks::held density_blocks::make_shape(const place& where) const {
     auto made = std::make_shared<block>();
-    const std::int64_t rows = digester_->functions_of(where.rows), columns = digester_->functions_of(where.columns);
     const auto& ranges = digester_->ranges();
     const auto shells = [&](std::size_t range) { return ranges[range].last - ranges[range].first; };
     made->densities_ = densities_.size();
-    made->elements_ = static_cast<std::size_t>(rows * columns);
-    made->columns_ = columns;
+    made->columns_ = digester_->functions_of(where.columns);
+    made->elements_ = static_cast<std::size_t>(digester_->functions_of(where.rows) * made->columns_);
+    made->shell_rows_ = shells(where.rows);
     made->shell_columns_ = shells(where.columns);
+    return made;
+}
+
+density_blocks::held density_blocks::make(const place& where) const {
+    auto made = make_shape(where);
     made->memory_.resize(made->elements_ * (densities_.size() + (densities_.size() > 1 ? 1 : 0)));
-    made->largest_.assign(2 * static_cast<std::size_t>(shells(where.rows) * shells(where.columns)), 0.0);
+    made->largest_.assign(2 * static_cast<std::size_t>(made->shell_rows_ * made->shell_columns_), 0.0);
+    made->values_ = made->memory_.data();
+    made->of_shells_ = made->largest_.data();
     const std::int64_t row = digester_->first_function_of(where.rows), column = digester_->first_function_of(where.columns);
+    const std::int64_t rows = digester_->functions_of(where.rows), columns = made->columns_;
     for (std::size_t d = 0; d < densities_.size(); ++d)
         made->under_way_.push_back(densities_[d]->start_get({{row, column}, {row + rows, column + columns}},
                                                             {made->memory_.data() + d * made->elements_, {columns, 1}}));
@@ -35,9 +53,19 @@ density_blocks::held density_blocks::make(const place& where) const {
 
 // Called with the mutex held.
 density_blocks::held density_blocks::find_or_start(const place& where) {
-    held& found = kept_[where.rows * digester_->ranges().size() + where.columns];
+    const auto known = kept_.find(number(where));
+    if (where.negligible && known == kept_.end()) {
+        auto zeros = make_shape(where);
+        zeros->values_ = zeros->of_shells_ = zeros_.data();
+        zeros->here_.store(true, std::memory_order_release);
+        const auto bytes = static_cast<std::int64_t>(zeros->elements_ * densities_.size() * sizeof(double));
+        spared_.try_emplace(number(where), bytes);
+        return zeros;
+    }
+    held& found = kept_[number(where)];
     if (!found) {
         found = make(where);
+        spared_.insert_or_assign(number(where), 0);
         bytes_ += found->bytes();
         fetched_bytes_ += found->bytes();
         peak_bytes_ = std::max(peak_bytes_, bytes_);
@@ -50,7 +78,7 @@ void density_blocks::start(std::span<const place> places) {
     const std::lock_guard guard(mutex_);
     for (const place& where : places) {
         if (bytes_ > most_bytes_) return;
-        static_cast<void>(find_or_start(where));
+        if (!where.negligible) static_cast<void>(find_or_start(where));
     }
 }
 

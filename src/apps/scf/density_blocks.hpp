@@ -25,20 +25,22 @@ class density_blocks {
         [[nodiscard]] rectangle<const double> density(std::size_t which) const { return part(which); }
         /// The sum of all densities.
         [[nodiscard]] rectangle<const double> sum() const { return part(densities_ > 1 ? densities_ : 0); }
-        [[nodiscard]] rectangle<const double> largest_of_sum() const { return {largest_.data(), shell_columns_}; }
-        [[nodiscard]] rectangle<const double> largest() const { return {largest_.data() + largest_.size() / 2, shell_columns_}; }
+        [[nodiscard]] rectangle<const double> largest_of_sum() const { return {of_shells_, shell_columns_}; }
+        [[nodiscard]] rectangle<const double> largest() const {
+            return {of_shells_ + shell_rows_ * shell_columns_, shell_columns_};
+        }
 
       private:
         friend class density_blocks;
-        [[nodiscard]] rectangle<const double> part(std::size_t which) const {
-            return {memory_.data() + which * elements_, columns_};
-        }
+        [[nodiscard]] rectangle<const double> part(std::size_t which) const { return {values_ + which * elements_, columns_}; }
         [[nodiscard]] std::int64_t bytes() const {
             return static_cast<std::int64_t>((memory_.size() + largest_.size()) * sizeof(double) + sizeof(block));
         }
 
         std::size_t densities_ = 0, elements_ = 0;
-        std::int64_t columns_ = 0, shell_columns_ = 0;
+        std::int64_t columns_ = 0, shell_rows_ = 0, shell_columns_ = 0;
+        const double* values_ = nullptr;      // in memory_, or zeros that many blocks share
+        const double* of_shells_ = nullptr;   // likewise, in largest_
         base::aligned_vector<double> memory_; // each density, and their sum where there are several
         std::vector<double> largest_;         // by shells: of the sum, then of all densities
         std::vector<array::array_handle> under_way_;
@@ -51,6 +53,7 @@ class density_blocks {
     struct place {
         std::size_t rows = 0;
         std::size_t columns = 0;
+        bool negligible = false; ///< screening would leave out all of it: zeros do, and nothing travels
     };
 
     /// All must outlive it. Keeps about `most_bytes` at most, and besides what callers hold.
@@ -67,11 +70,15 @@ class density_blocks {
     [[nodiscard]] std::vector<held> get(std::span<const place> places);
 
     [[nodiscard]] std::int64_t fetched_bytes() const noexcept { return fetched_bytes_; }
+    /// Of blocks that were asked for and never had to travel.
+    [[nodiscard]] std::int64_t spared_bytes() const;
     [[nodiscard]] std::int64_t peak_bytes() const noexcept { return peak_bytes_; }
 
   private:
     [[nodiscard]] held find_or_start(const place& where);
+    [[nodiscard]] std::size_t number(const place& where) const { return where.rows * digester_->ranges().size() + where.columns; }
     [[nodiscard]] held make(const place& where) const;
+    [[nodiscard]] held make_shape(const place& where) const;
     void complete(block& what, const place& where) const;
     void find_largest(block& what, const place& where) const;
     void make_room();
@@ -85,6 +92,8 @@ class density_blocks {
     std::int64_t bytes_ = 0;
     std::int64_t peak_bytes_ = 0;
     std::int64_t fetched_bytes_ = 0;
+    std::vector<double> zeros_;                            // as many as the largest block has
+    std::unordered_map<std::size_t, std::int64_t> spared_; // bytes of what was negligible; 0 of what has travelled
 };
 
 } // namespace craton::scf

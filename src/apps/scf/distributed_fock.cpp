@@ -335,8 +335,23 @@ void distributed_fock::plan(const fock_task& task, const job& what, worker& by) 
         if (met.most() == 0) continue;
         by.kets.push_back({ket, met});
         const std::size_t i = a.rows, j = a.columns, k = b.rows, l = b.columns;
-        if (met.coulomb > 0) by.places.insert(by.places.end(), {{j, i}, {l, k}});
-        if (met.exchange > 0) by.places.insert(by.places.end(), {{k, i}, {l, i}, {k, j}, {l, j}});
+        const double bound = a.bound() * b.bound();
+        const auto read_sum = [&](std::size_t m, std::size_t n) {
+            by.places.push_back({m, n, what.largest.negligible_sum(m, n, bound, options_.threshold)});
+        };
+        const auto read = [&](std::size_t m, std::size_t n) {
+            by.places.push_back({m, n, what.largest.negligible(m, n, bound, options_.threshold)});
+        };
+        if (met.coulomb > 0) {
+            read_sum(j, i);
+            read_sum(l, k);
+        }
+        if (met.exchange > 0) {
+            read(k, i);
+            read(l, i);
+            read(k, j);
+            read(l, j);
+        }
     }
 }
 
@@ -395,6 +410,7 @@ void distributed_fock::add_up(const job& what, std::span<const worker> workers) 
     const double threads = team_.size();
     fock_statistics& all = statistics_;
     all.fetched_bytes = what.read->fetched_bytes();
+    all.spared_bytes = what.read->spared_bytes();
     all.peak_buffer_bytes = what.read->peak_bytes();
     all.source_bytes = what.prepared->peak_bytes();
     all.pair_bytes = tasks_.bytes() + book_->bytes();

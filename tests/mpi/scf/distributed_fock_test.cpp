@@ -213,6 +213,10 @@ TEST_P(distributed_fock_test, screens_as_one_rank_does) {
     EXPECT_LT(found.counts.exchange_quartets, found.counts.coulomb_quartets);
     EXPECT_LT(found.counts.quartets, found.counts.unique_quartets);
     expect_equal(found, expected, "screened");
+    // What is far apart does not travel, though blocks that share a range with it do.
+    const auto& all = world().communicator();
+    EXPECT_GT(all.sum(found.statistics.spared_bytes), 0);
+    EXPECT_GT(all.sum(found.statistics.fetched_bytes), 0);
 }
 
 TEST_P(distributed_fock_test, takes_any_layouts_and_builds_again) {

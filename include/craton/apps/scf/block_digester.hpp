@@ -67,10 +67,22 @@ struct largest_between_ranges {
                 std::max({between(of_each, bra.rows, ket.rows), between(of_each, bra.rows, ket.columns),
                           between(of_each, bra.columns, ket.rows), between(of_each, bra.columns, ket.columns)})};
     }
+    /// Whether all that quartets of such a bound (Schwarz) meet between two ranges is below the threshold: of the sum, of each.
+    [[nodiscard]] bool negligible_sum(std::size_t a, std::size_t b, double bound, double threshold) const {
+        return met_densities::coulomb_over_exchange * either_way(of_sum, a, b) * bound < threshold;
+    }
+    [[nodiscard]] bool negligible(std::size_t a, std::size_t b, double bound, double threshold) const {
+        return either_way(of_each, a, b) * bound < threshold;
+    }
     /// No block meets more.
     [[nodiscard]] double most() const {
         const auto of = [](const std::vector<double>& some) { return some.empty() ? 0 : *std::ranges::max_element(some); };
         return met_densities{met_densities::coulomb_over_exchange * of(of_sum), of(of_each)}.most();
+    }
+
+  private:
+    [[nodiscard]] double either_way(const std::vector<double>& of, std::size_t a, std::size_t b) const {
+        return std::max(of[a * ranges + b], of[b * ranges + a]);
     }
 };
 

@@ -61,6 +61,7 @@ struct fock_statistics {
     double idle_s = 0;       // after this rank's last task, until the last rank had done its own
     double finish_s = 0;     // until all sums had arrived, and making them symmetric
     std::int64_t fetched_bytes = 0;
+    std::int64_t spared_bytes = 0; // of density blocks that screening would leave out, and that did not travel
     std::int64_t added_bytes = 0;
     std::int64_t peak_buffer_bytes = 0; // of densities and sums together
     std::int64_t source_bytes = 0;      // at most, of what the source of integrals had prepared

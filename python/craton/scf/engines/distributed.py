@@ -25,7 +25,10 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-SPENT = ("own_tasks", "stolen_tasks", "build_s", "compute_s", "get_s", "accumulate_s", "queue_s", "idle_s")
+SPENT = (
+    "own_tasks", "stolen_tasks", "build_s", "compute_s", "get_s", "accumulate_s", "queue_s", "idle_s", "fetched_bytes",
+    "spared_bytes",
+)  # fmt: skip
 WHOLE_ON_ONE_RANK = 256
 """Functions of a matrix that one rank may have whole, to diagonalise or purify it: half a MiB."""
 ROWS_AT_ONCE = 64
@@ -200,7 +203,7 @@ class DistributedEngine:
         """The number in the given basis of each function."""
         self._place = np.argsort(self.order)
         self.spent = dict.fromkeys(SPENT, 0.0)
-        """What this rank spent over all builds, by the names of DistributedFock.statistics."""
+        """What this rank spent and fetched over all builds, by the names of DistributedFock.statistics."""
         self.timeline: Matrix | None = None
         """Tasks of this rank in the build with the most quartets, as DistributedFock.timeline."""
         self.quartets = 0
