@@ -228,8 +228,8 @@ many they had; unique_quartets of all, without screening.)")
 
 own_tasks and stolen_tasks. build_s = prepare_s + loop_s + finish_s. Of the loop, as means of the threads: compute_s,
 get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended). fetched_bytes,
-spared_bytes (density blocks that screening leaves out do not travel), added_bytes. Memory: peak_buffer_bytes, source_bytes (expansions of pairs, at most), pair_bytes (blocks of pairs and own
-tasks).)")
+spared_bytes (density blocks that screening leaves out do not travel), added_bytes. Memory: peak_buffer_bytes,
+source_bytes (expansions of pairs, at most), pair_bytes (blocks of pairs and own tasks).)")
         .def_prop_ro("timeline", &python_distributed_fock::timeline, nb::rv_policy::move,
                      R"(A row for each task that this rank did in the last build, thread by thread.
 

@@ -10,7 +10,8 @@ density_blocks::density_blocks(std::vector<const array::dist_array<double, 2>*> 
                                std::int64_t most_bytes)
     : densities_(std::move(densities)), digester_(&digester), most_bytes_(most_bytes) {
     std::int64_t most = 0; // functions, of which a shell has one at least
-    for (std::size_t range = 0; range < digester.ranges().size(); ++range) most = std::max<std::int64_t>(most, digester.functions_of(range));
+    for (std::size_t range = 0; range < digester.ranges().size(); ++range)
+        most = std::max<std::int64_t>(most, digester.functions_of(range));
     zeros_.assign(static_cast<std::size_t>(most * most) * (densities_.size() + 1), 0.0);
 }
 
