@@ -146,6 +146,6 @@ def balance_lines(rows: Sequence[dict[str, float]]) -> list[str]:
     fetched, spared = (sum(each.get(name, 0.0) for each in rows) for name in ("fetched_bytes", "spared_bytes"))
     if fetched:
         lines.append(
-            f"density blocks: {fetched / 1e6:.1f} MB fetched; {spared / 1e6:.1f} MB more, which screening leaves out, did not travel"
+            f"density blocks: {fetched / 1e6:.1f} MB fetched; {spared / 1e6:.1f} MB, which screening leaves out, did not travel"
         )
     return lines
