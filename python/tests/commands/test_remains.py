@@ -103,7 +103,9 @@ def test_nothing_is_left_of_a_job_whose_mpiexec_was_killed(tmp_path):
         assert job.stdout is not None
         said = ""
         while said.count("ready") < 2:  # mpiexec may tear what two ranks say at once
-            said += job.stdout.readline()
+            line = job.stdout.readline()
+            assert line
+            said += line
         assert list(tmp_path.glob("craton-mpi-*/ompi.*"))
         (shared,) = shared_memory_of(job.pid)
         (mpiexec,) = children(job.pid)
