@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from craton._extension import extension
+from craton._craton import remove_at_exit
 
-__all__ = ["folders_until_exit", "own_folders"]
+__all__ = ["folders_until_exit", "own_folders", "remove_abandoned"]
 
 PREFIX = f"craton-mpi-{os.uname().nodename}-"
 """With the host's name: hosts may share a folder for temporary files, and not its locks."""
@@ -47,8 +47,14 @@ def folders_until_exit() -> dict[str, str]:
     """The same settings for a process that is no launcher's: its folders go when it has ended, after MPI."""
     settings, made = _made_folders()
     for folder, _ in made:  # held until the process is gone
-        extension.remove_at_exit(str(folder))
+        remove_at_exit(str(folder))
     return settings
+
+
+def remove_abandoned() -> None:
+    """Takes away what processes of this user on this host have left that were killed, as the next job does anyway."""
+    for place in (Path(tempfile.gettempdir()), SHARED_MEMORY):
+        _remove_abandoned(place)
 
 
 def _made_folders() -> tuple[dict[str, str], list[tuple[Path, int]]]:

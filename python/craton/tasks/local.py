@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from multiprocessing.connection import wait
 
+from craton._mpi_folders import remove_abandoned
 from craton._with_parent import die_with_parent
 from craton.tasks.backend import Ended
 from craton.tasks.forked import JobServer
@@ -116,4 +117,6 @@ class _Program:
         if self.news is not None:
             os.close(self.news)
         self.process.returncode = os.waitstatus_to_exitcode(status)
+        if self.process.returncode < 0:
+            remove_abandoned()
         return Ended(self.name, self.process.returncode, usage.ru_utime + usage.ru_stime)
