@@ -61,6 +61,8 @@ distributed_fock_options checked(runtime::world& ranks, std::span<const int> fir
             fmt::format("distributed Fock: {} functions per range; allowed: 0 (automatic) or more", options.functions_per_range);
     else if (options.threads < 1)
         failure = fmt::format("distributed Fock: {} threads; allowed: at least 1", options.threads);
+    else if (!(options.spared >= 0 && options.spared <= 1))
+        failure = fmt::format("distributed Fock: spared = {}; allowed: 0 to 1, a part of the threshold", options.spared);
     else if (options.buffer_bytes < 0)
         failure = fmt::format("distributed Fock: buffers of {} bytes; allowed: 0 (automatic) or more", options.buffer_bytes);
     comm::agree(all, failure);
@@ -336,11 +338,12 @@ void distributed_fock::plan(const fock_task& task, const job& what, worker& by) 
         by.kets.push_back({ket, met});
         const std::size_t i = a.rows, j = a.columns, k = b.rows, l = b.columns;
         const double bound = a.bound() * b.bound();
+        const double negligible = options_.spared * options_.threshold;
         const auto read_sum = [&](std::size_t m, std::size_t n) {
-            by.places.push_back({m, n, what.largest.negligible_sum(m, n, bound, options_.threshold)});
+            by.places.push_back({m, n, what.largest.negligible_sum(m, n, bound, negligible)});
         };
         const auto read = [&](std::size_t m, std::size_t n) {
-            by.places.push_back({m, n, what.largest.negligible(m, n, bound, options_.threshold)});
+            by.places.push_back({m, n, what.largest.negligible(m, n, bound, negligible)});
         };
         if (met.coulomb > 0) {
             read_sum(j, i);

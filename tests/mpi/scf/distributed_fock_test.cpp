@@ -207,16 +207,21 @@ TEST_P(distributed_fock_test, screens_as_one_rank_does) {
     for (int a = 0; a < n; ++a)
         for (int b = 0; b < n; ++b) density[a * n + b] = std::exp(-1.5 * std::abs(a - b)); // far exchange does not matter
     const built expected = build_on_one_rank({density}, 1e-5);
-    const built found = build(world(), {density}, {.threshold = 1e-5, .functions_per_range = 4});
+    const built found = build(world(), {density}, {.threshold = 1e-5, .functions_per_range = 4, .spared = 0});
     EXPECT_EQ(found.counts.quartets, expected.counts.quartets);
     EXPECT_EQ(found.counts.exchange_quartets, expected.counts.exchange_quartets);
     EXPECT_LT(found.counts.exchange_quartets, found.counts.coulomb_quartets);
     EXPECT_LT(found.counts.quartets, found.counts.unique_quartets);
     expect_equal(found, expected, "screened");
-    // What is far apart does not travel, though blocks that share a range with it do.
     const auto& all = world().communicator();
-    EXPECT_GT(all.sum(found.statistics.spared_bytes), 0);
-    EXPECT_GT(all.sum(found.statistics.fetched_bytes), 0);
+    EXPECT_EQ(all.sum(found.statistics.spared_bytes), 0);
+    // What is far apart need not travel, though blocks beside it do.
+    const built spared = build(world(), {density}, {.threshold = 1e-5, .functions_per_range = 4, .spared = 1e-2});
+    EXPECT_EQ(spared.counts.quartets, expected.counts.quartets);
+    EXPECT_GT(all.sum(spared.statistics.spared_bytes), 0);
+    EXPECT_LT(all.sum(spared.statistics.fetched_bytes), all.sum(found.statistics.fetched_bytes));
+    EXPECT_LT(largest_difference(spared.coulomb, expected.coulomb), 1e-2 * 1e-5);
+    EXPECT_LT(largest_difference(spared.exchange[0], expected.exchange[0]), 1e-2 * 1e-5);
 }
 
 TEST_P(distributed_fock_test, takes_any_layouts_and_builds_again) {

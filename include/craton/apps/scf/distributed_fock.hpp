@@ -45,6 +45,8 @@ struct distributed_fock_options {
     /// What this rank may keep of densities, of sums, and of what the source prepares of pairs (each), between tasks; 0: twice the
     /// rank's share of the matrices, at least 1 MiB. Less means that more is fetched, added and prepared twice.
     std::int64_t buffer_bytes = 0;
+    /// Blocks of densities that would meet less than this part of the threshold do not travel: zeros stand for them. 0: all do.
+    double spared = 1e-3;
 };
 
 /// One rank's part of the last build. Seconds of wall time; those of the loop over tasks are means over the rank's threads.
