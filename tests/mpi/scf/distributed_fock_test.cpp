@@ -373,6 +373,7 @@ TEST_P(distributed_fock_test, says_what_is_wrong_on_every_rank) {
     tests::expect_user_error(with({.threshold = std::numeric_limits<double>::quiet_NaN()}), {"threshold nan", "above 0"});
     tests::expect_user_error(with({.functions_per_range = last ? -1 : 0}), {"-1 functions per range", "0 (automatic)"});
     tests::expect_user_error(with({.threads = last ? 0 : 1}), {"0 threads", "at least 1"});
+    tests::expect_user_error(with({.spared = last ? 2.0 : 0.5}), {"spared = 2", "0 to 1"});
     tests::expect_user_error(with({.buffer_bytes = last ? -5 : 0}), {"-5 bytes", "allowed"});
     tests::expect_user_error([] { static_cast<void>(fock_strategy_named("luck")); }, {"'luck'", "static, counter, stealing"});
     EXPECT_EQ(fock_strategy_named("counter"), fock_strategy::counter);
