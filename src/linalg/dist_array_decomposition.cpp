@@ -30,13 +30,7 @@ using array::convergent_matrix;
 using array::dist_array;
 using array::place;
 
-constexpr std::int64_t largest_side_of_one_rank = 1024;
 constexpr int ask = -1; // as a length of workspace: say how much is needed
-
-bool by_one_rank(workers who, std::int64_t shorter, int ranks) {
-    if (shorter < ranks || ranks == 1) return true;
-    return who == workers::one_rank || (who == workers::automatic && shorter <= largest_side_of_one_rank);
-}
 
 template <class T> struct result_array {
     const dist_array<T, 2>* array;
@@ -235,7 +229,7 @@ std::vector<double> eigenproblem_by_all(const dist_array<T, 2>& matrix, const di
 
 template <class T> std::string eigenproblem_by_one(rank_zero<T>& a, rank_zero<T>& b, std::vector<T>& values, const char* call) {
     for (rank_zero<T>* const each : {&a, &b})
-        if (auto failure = each->why_not_finite(call, true); !failure.empty()) return failure;
+        if (auto failure = each->why_not_finite(call, triangle::upper); !failure.empty()) return failure;
     const int n = base::narrow<int>(a.rows(), call);
     values.resize(static_cast<std::size_t>(n));
     std::vector<T> work(1);

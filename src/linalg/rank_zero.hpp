@@ -2,6 +2,9 @@
 
 #include <craton/array/dist_array.hpp>
 #include <craton/comm/agreement.hpp>
+#include <craton/linalg/dist_array_factor.hpp>
+#include <craton/linalg/products.hpp>
+#include <craton/linalg/triangle.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <fmt/format.h>
@@ -11,11 +14,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace craton::linalg {
+
+/// Whether rank 0 alone computes, with LAPACK, what concerns a matrix of such a shorter side.
+[[nodiscard]] inline bool by_one_rank(workers who, std::int64_t shorter, int ranks) {
+    constexpr std::int64_t most = 1024;
+    if (shorter < ranks || ranks == 1) return true;
+    return who == workers::one_rank || (who == workers::automatic && shorter <= most);
+}
 
 /// A whole matrix on rank 0, column major, for LAPACK; elsewhere nothing.
 template <class T> class rank_zero {
@@ -41,10 +52,17 @@ template <class T> class rank_zero {
         if (mine()) failure = std::forward<Work>(work)();
         comm::agree(ranks_->communicator(), failure);
     }
-    /// The first rows and columns, as many as the array has. Collective.
-    void put(array::dist_array<T, 2>& to) const {
-        if (mine()) to.put(to.layout().whole(), array::strided_memory<const T, 2>{elements_.data(), {1, extents_[0]}});
+    /// The first rows and columns, as many as the array has, or of the transposed. Collective.
+    void put(array::dist_array<T, 2>& to, form as = form::plain) const {
+        const auto strides = as == form::plain ? array::place<2>{1, extents_[0]} : array::place<2>{extents_[0], 1};
+        if (mine()) to.put(to.layout().whole(), array::strided_memory<const T, 2>{elements_.data(), strides});
         to.sync();
+    }
+    /// The elements on the other side of the diagonal become zero.
+    void keep(triangle kept) {
+        for (std::int64_t j = 0; mine() && j < cols(); ++j)
+            for (std::int64_t i = 0; i < rows(); ++i)
+                if (kept == triangle::upper ? i > j : i < j) (*this)(i, j) = T{0};
     }
     /// Rank 0's `count` values, on every rank. Collective.
     [[nodiscard]] std::vector<double> on_all(const std::vector<T>& values, std::int64_t count) const {
@@ -55,13 +73,14 @@ template <class T> class rank_zero {
         std::ranges::transform(bits, result.begin(), [](std::int64_t b) { return std::bit_cast<double>(b); });
         return result;
     }
-    /// "" or where the first element that is none stands; `upper`: of the upper triangle. On rank 0.
-    [[nodiscard]] std::string why_not_finite(const char* call, bool upper = false) {
+    /// "" or where the first element, of a triangle if one is named, stands that is none. On rank 0.
+    [[nodiscard]] std::string why_not_finite(const char* call, std::optional<triangle> of = {}) {
         for (std::int64_t i = 0; i < rows(); ++i) {
-            for (std::int64_t j = upper ? i : 0; j < cols(); ++j) {
-                if (!std::isfinite((*this)(i, j)))
-                    return fmt::format("{}: element ({}, {}) of the matrix is {}; allowed: finite numbers", call, i, j,
-                                       (*this)(i, j));
+            const std::int64_t low = of == triangle::upper ? i : 0, high = of == triangle::lower ? i + 1 : cols();
+            for (std::int64_t j = low; j < high; ++j) {
+                const T value = (*this)(i, j);
+                if (!std::isfinite(value))
+                    return fmt::format("{}: element ({}, {}) of the matrix is {}; allowed: finite numbers", call, i, j, value);
             }
         }
         return {};
