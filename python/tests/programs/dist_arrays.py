@@ -306,6 +306,7 @@ def elements(world):
         np.testing.assert_array_equal(a.gather(), np.arange(23)[:, None] * np.ones(17, dtype))
     counter = craton.DistArray(world, (world.size, 2), "int64")
     got = [counter.fetch_add((world.size - 1, 1)) for _ in range(20)]
+    counter.sync()  # who waits in MPI does not poll for the others
     assert sorted(sum(COMM.allgather(got), [])) == list(range(20 * world.size))
     assert counter.gather()[-1, 1] == 20 * world.size
     for wrong, call in (
