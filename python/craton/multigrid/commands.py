@@ -52,7 +52,7 @@ Box = Annotated[
     typer.Option(
         metavar="B",
         parser=count,
-        help="Cells of a box along each dimension; those of the grid are multiples. Default: 16.",
+        help="Cells of a box along each dimension; the last box has the rest. Default: 16.",
     ),
 ]
 Operator = Annotated[

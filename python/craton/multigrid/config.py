@@ -91,7 +91,7 @@ class SolverConfig:
 class GridConfig:
     """How the grid is cut into boxes, and the boxes are dealt to ranks."""
 
-    box: int = setting(16, integer(2, 10**4), "cells of a box along each dimension; the grid's are multiples of it")
+    box: int = setting(16, integer(2, 10**4), "cells of a box along each dimension; the last box has the rest of the grid's")
     order: str = setting(
         "morton", choice("morton", "hilbert", "lexicographic"), "the curve along which boxes are dealt to ranks"
     )

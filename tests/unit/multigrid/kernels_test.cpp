@@ -23,7 +23,7 @@ struct box {
 
     box(std::int64_t side, std::int64_t ghosts) : ghost(ghosts) {
         const std::int64_t pitch = side + 2 * ghosts + 1; // faces have a layer more
-        shape = {side, pitch, pitch * pitch};
+        shape = {side, side, side, pitch, pitch * pitch};
         values.assign(static_cast<std::size_t>(pitch * pitch * pitch), 0.0);
     }
     double* first() { return values.data() + ghost * (1 + shape.pitch + shape.plane); }

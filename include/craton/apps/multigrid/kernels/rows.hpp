@@ -51,7 +51,7 @@ class two_point_rows {
     void operator()(std::int64_t j, std::int64_t k, double* image) const {
         using detail::load;
         const std::int64_t row = j * shape_.pitch + k * shape_.plane;
-        for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
+        for (std::int64_t i = 0; i < shape_.nx; i += detail::lanes_per_vector) {
             const double* const u = u_ + row + i;
             const detail::lanes here = load(u);
             const auto net_flux = [&](std::size_t d, std::int64_t s) {
@@ -76,12 +76,12 @@ template <bool rough = false> class fourth_order_rows {
   public:
     /// `room`: at least room_for(shape) doubles, used until the last row.
     fourth_order_rows(const box_shape& shape, const coefficients& c, const double* u, std::span<double> room)
-        : shape_(shape), c_(c), u_(u), width_(detail::whole_vectors(shape.side)), along_i_(room.data()),
+        : shape_(shape), c_(c), u_(u), width_(detail::whole_vectors(shape.nx)), along_i_(room.data()),
           below_(along_i_ + width_ + detail::lanes_per_vector), under_(below_ + width_) {}
 
     [[nodiscard]] static std::size_t room_for(const box_shape& shape) {
-        const std::int64_t width = detail::whole_vectors(shape.side);
-        return static_cast<std::size_t>((2 + shape.side) * width + detail::lanes_per_vector);
+        const std::int64_t width = detail::whole_vectors(shape.nx);
+        return static_cast<std::size_t>((2 + shape.ny) * width + detail::lanes_per_vector);
     }
 
     void operator()(std::int64_t j, std::int64_t k, double* image) const {
@@ -101,12 +101,12 @@ template <bool rough = false> class fourth_order_rows {
                 store(under + i, flux(u + i, c_.beta[2] + row + i, q, 1, p));
         }
         // One face more than cells.
-        for (std::int64_t i = 0; i <= shape_.side; i += detail::lanes_per_vector) {
+        for (std::int64_t i = 0; i <= shape_.nx; i += detail::lanes_per_vector) {
             store(along_i_ + i, flux(u + i, c_.beta[0] + row + i, 1, p, q));
         }
         // What is read first for rows to come lies a plane ahead, of u two.
         const std::int64_t soon = row + detail::rows_ahead * p;
-        for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
+        for (std::int64_t i = 0; i < shape_.nx; i += detail::lanes_per_vector) {
             __builtin_prefetch(u_ + soon + 2 * q + i);
             for (const double* const beta : c_.beta) __builtin_prefetch(beta + soon + q + i);
             const detail::lanes above = flux(u + p + i, c_.beta[1] + row + p + i, p, q, 1);
