@@ -174,6 +174,7 @@ class _Job:
             tolerance=ours.tolerance,
             most=ours.cycles,
             method=ours.method,  # type: ignore[arg-type]
+            unconverged="ignore",  # the exit code tells
             progress=note,
         )
         return solution, reached

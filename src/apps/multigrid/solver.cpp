@@ -68,7 +68,8 @@ struct solver::state {
     traits how;
     bool singular = false;
     std::size_t with_own_f =
-        1; // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
+        1;            // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
+    double scale = 0; // what residuals of the finest level are relative to
     std::vector<std::unique_ptr<level>> levels;
     std::optional<phase_times> times;
     std::vector<std::unique_ptr<level_transfer>> transfers; // from a level to the next coarser one
@@ -84,6 +85,13 @@ struct solver::state {
         v_cycle(at + 1);
         transfers[at]->prolong(u_vector, how.in_v_cycle, 1, u_vector);
         here.smooth(u_vector, f_vector, true);
+    }
+
+    // The largest |f| as it was given, before what is given on the boundary goes into it; that where f is 0.
+    template <class Given> void take_boundary(const Given& given) {
+        scale = levels[0]->max_norm(f_vector);
+        take_boundary_into_right_hand_side(*levels[0], given);
+        if (scale == 0) scale = levels[0]->max_norm(f_vector);
     }
 
     // Where constants are free: f as it was given must have no mean to speak of, and then has none.
@@ -121,6 +129,12 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     const std::int64_t coarsest = std::max<std::int64_t>(s.how.coarsest, s.singular ? 2 : 1);
     std::vector<array::box_layout::shape> shapes{layout.what()};
     while (const auto next = coarser(shapes.back(), coarsest, s.how.depth)) shapes.push_back(*next);
+    for (const auto& along : array::box_layout::cuts_of(shapes[0])) {
+        const auto odd = std::find_if(along.begin(), along.end() - 1, [](std::int64_t cell) { return cell % 2 != 0; });
+        if (odd != along.end() - 1 && shapes.size() > 1)
+            throw user_error(
+                fmt::format("multigrid: a box that begins at cell {}; allowed: even ones (box_layout::of_grid)", *odd));
+    }
     const exchange_setup exchange{options.exchange, s.team->size() > 1 ? s.team.get() : nullptr,
                                   std::make_shared<array::halo_turns>()};
     for (std::size_t at = 0; at < shapes.size(); ++at) {
@@ -139,7 +153,7 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
         if (at < s.transfers.size()) s.transfers[at]->restrict_coefficients();
     }
     put_right_hand_side(*s.levels[0], what); // preparing used its room
-    take_boundary_into_right_hand_side(*s.levels[0], what);
+    s.take_boundary(what);
     s.take_mean_of_right_hand_side();
 }
 
@@ -150,12 +164,13 @@ runtime::world& solver::ranks() const noexcept { return state_->levels[0]->grid(
 int solver::levels() const noexcept { return static_cast<int>(state_->levels.size()); }
 const array::box_layout& solver::layout(int at) const { return state_->levels.at(static_cast<std::size_t>(at))->layout(); }
 bool solver::singular() const noexcept { return state_->singular; }
+double solver::largest_right_hand_side() const noexcept { return state_->scale; }
 std::size_t solver::own_cells() const { return multigrid::own_cells(*state_->levels[0]); }
 
 void solver::set_right_hand_side(std::span<const double> f, const side_values& on_boundary) {
     state_->with_own_f = 1;
     put_right_hand_side(*state_->levels[0], f);
-    take_boundary_into_right_hand_side(*state_->levels[0], on_boundary);
+    state_->take_boundary(on_boundary);
     state_->take_mean_of_right_hand_side();
 }
 
@@ -232,7 +247,7 @@ double solver::residual_norm(int at) {
 
 double solver::relative_residual(int at) {
     const double residual = residual_norm(at);
-    const double largest = state_->levels[static_cast<std::size_t>(at)]->max_norm(f_vector);
+    const double largest = at == 0 ? state_->scale : state_->levels[static_cast<std::size_t>(at)]->max_norm(f_vector);
     return largest == 0 ? residual : residual / largest;
 }
 

@@ -139,4 +139,23 @@ TEST_P(any_size_test, norms_on_3_and_5_times_powers_of_two_are_those_of_hpgmg) {
     }
 }
 
+// Values of 1000 on the boundary weigh 16^2 times as much in the cells' equations, f alone 1.
+TEST_P(any_size_test, residuals_are_relative_to_f_as_it_was_given) {
+    problem what{discretisation::fv2, smoother::gauss_seidel};
+    what.f = [](double x, double, double, double) { return std::cos(x); };
+    what.on_boundary = [](int, int, double, double, double, double) { return 1000.0; };
+    for (const bool by_conjugate_gradients : {false, true}) {
+        multigrid::solver solver(world(), layout({16, 16, 16}, 8), what);
+        const auto found = by_conjugate_gradients ? solver.solve_by_conjugate_gradients(1e-6, 40) : solver.solve(1e-6, 40);
+        EXPECT_TRUE(found.converged);
+        EXPECT_NEAR(solver.largest_right_hand_side(), std::cos(0.5 / 16), 1e-15);
+        EXPECT_LE(solver.residual_norm(), 1.01e-6);
+        EXPECT_NEAR(solver.residual_norm() / std::cos(0.5 / 16), found.residuals.back(), 1e-8);
+    }
+    what.f = {}; // nothing but what the boundary gives
+    multigrid::solver harmonic(world(), layout({16, 16, 16}, 8), what);
+    EXPECT_GT(harmonic.largest_right_hand_side(), 1e5);
+    EXPECT_TRUE(harmonic.solve(1e-10, 20).converged);
+}
+
 } // namespace

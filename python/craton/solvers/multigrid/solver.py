@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
@@ -20,6 +21,7 @@ from craton.solvers.multigrid.values import Faces, Field, number, to_be_cut, tri
 Result = TypeVar("Result")
 
 METHODS = ("cycles", "cg")
+UNCONVERGED = ("warn", "raise", "ignore")
 OPERATORS = ("7pt", "fv2", "fv4")
 SMOOTHERS = ("chebyshev", "gsrb", "jacobi")
 ORDERS = ("lexicographic", "morton", "hilbert")
@@ -32,7 +34,7 @@ class Solution:
     u: Field
     """The solution, on the whole grid or on this rank's boxes, as f was given."""
     residuals: tuple[float, ...]
-    """Largest |f - A u| over the largest |f|: after the F-cycle, then after each V-cycle or step."""
+    """Largest |f - A u| over the largest |f| as it was given: after the F-cycle, then after each V-cycle or step."""
     converged: bool
 
     @property
@@ -169,6 +171,7 @@ class Solver:
         tolerance: float = 1e-8,
         most: int = 50,
         method: Literal["cycles", "cg"] = "cycles",
+        unconverged: Literal["warn", "raise", "ignore"] = "warn",
         progress: Callable[[int, float], object] | None = None,
     ) -> Solution:
         """An F-cycle, then at most so many V-cycles until the largest residual is at most `tolerance` times the largest |f|.
@@ -177,17 +180,21 @@ class Solver:
         every side that is not periodic, or one per dimension, each of which may be a pair (before the first cell, behind the last).
         Each is None (0), a number, an array of the side's faces (say (ny, nz) for the first dimension), or a function of x, y,
         z that takes and gives arrays. An array has values at the faces' centres for 7pt, averages over faces for fv2 and fv4.
-        The "f" that residuals are compared with is then the right-hand side of the cells' equations, of the order of the values
-        / h^2.
+        Residuals are relative to the f given here, whatever the boundary adds to the cells' equations; where f is 0, to what it
+        adds, of the order of the values / h^2.
 
-        method "cg": conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders of
-        magnitude. progress(step, residual) is called on every rank as they come. Not to have converged is no error: see
-        Solution.converged.
+        method "cg": flexible conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders
+        of magnitude; the V-cycle need not be symmetric. progress(step, residual) is called on every rank as they come.
+
+        unconverged: where the tolerance has not been reached, "warn" warns on rank 0 (unless most = 0), "raise" raises UserError on every rank, and
+        "ignore" says nothing: see Solution.converged.
         """
 
         def checked() -> tuple[float, int]:
             if method not in METHODS:
                 raise UserError(f"multigrid: method = {method!r}; allowed: {', '.join(METHODS)}")
+            if unconverged not in UNCONVERGED:
+                raise UserError(f"multigrid: unconverged = {unconverged!r}; allowed: {', '.join(UNCONVERGED)}")
             if progress is not None and not callable(progress):
                 raise UserError(f"multigrid: progress = {progress!r}; allowed: a function of step and residual")
             return number("tolerance", tolerance), whole_number("most", most)
@@ -197,6 +204,13 @@ class Solver:
         self._solver.set_right_hand_side(values, self.together(lambda: self._side_values.arrays(boundary_values)))
         step = self._solver.solve if method == "cycles" else self._solver.solve_by_conjugate_gradients
         residuals, converged = step(tolerance, most, progress)
+        if not converged and unconverged != "ignore":
+            steps = "cycles" if method == "cycles" else "steps of conjugate gradients"
+            told = f"multigrid: residual {residuals[-1]:.3g} after {len(residuals) - 1} {steps}; allowed: {tolerance:g}"
+            if unconverged == "raise":
+                raise UserError(told)
+            if self.world.rank == 0 and most > 0:
+                warnings.warn(told, stacklevel=2)
         return Solution(self._field(self._solver.solution(), is_whole), tuple(residuals), converged)
 
     def apply(self, u: ArrayLike) -> Field:
