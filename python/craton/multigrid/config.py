@@ -83,7 +83,7 @@ class SolverConfig:
         choice("cycles", "cg"),
         '"cycles": V-cycles; "cg": conjugate gradients preconditioned by a V-cycle, for beta that jumps by orders of magnitude',
     )
-    tolerance: float = setting(1e-8, number(1e-16, 0.999), "largest residual over the largest |f|, at which it ends")
+    tolerance: float = setting(1e-8, number(1e-16, 0.999), "largest residual over the largest |f| as it is given, at which it ends")
     cycles: int = setting(50, integer(0, 10**6), "V-cycles or steps after the F-cycle, at most")
 
 

@@ -46,12 +46,20 @@ array::box_layout::shape halved(const array::box_layout::shape& fine) {
     return array::box_layout::of_cuts(std::move(cuts), fine.periodic, fine.order);
 }
 
+std::optional<std::int64_t> odd_cut(const array::box_layout::shape& of) {
+    for (const auto& along : cuts_of(of)) {
+        const auto odd = std::find_if(along.begin(), along.end() - 1, [](std::int64_t cell) { return cell % 2 != 0; });
+        if (odd != along.end() - 1) return *odd;
+    }
+    return {};
+}
+
 std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest, std::int64_t depth) {
     const auto cuts = cuts_of(fine);
     const std::array<std::int64_t, 3> cells{cuts[0].back(), cuts[1].back(), cuts[2].back()};
     const std::int64_t shortest = std::ranges::min(cells);
     const bool odd = std::ranges::any_of(cells, [](std::int64_t n) { return n % 2 != 0; });
-    if (shortest <= coarsest || (shortest + 1) / 2 < depth) return {};
+    if (shortest <= coarsest || (shortest + 1) / 2 < depth || odd_cut(fine)) return {};
     if (odd && cells[0] * cells[1] * cells[2] <= few_cells) return {};
     auto next = cuts_of(halved(fine));
     for (std::size_t d = 0; d < 3; ++d) next[d] = gathered(next[d], thinnest(cuts[d]) < smallest_box_to_halve);

@@ -20,7 +20,8 @@ namespace craton::multigrid {
 
 namespace {
 
-constexpr double mean_allowed = 1e-8; // of the largest |f|, where constants are free
+constexpr std::int64_t widest_bottom = 16; // along its shortest dimension: more would be slow to solve without multigrid
+constexpr double mean_allowed = 1e-8;      // of the largest |f|, where constants are free
 
 bool leaves_constants_free(const problem& what, const array::box_layout::shape& shape) {
     if (what.a != 0) return false;
@@ -129,12 +130,9 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     const std::int64_t coarsest = std::max<std::int64_t>(s.how.coarsest, s.singular ? 2 : 1);
     std::vector<array::box_layout::shape> shapes{layout.what()};
     while (const auto next = coarser(shapes.back(), coarsest, s.how.depth)) shapes.push_back(*next);
-    for (const auto& along : array::box_layout::cuts_of(shapes[0])) {
-        const auto odd = std::find_if(along.begin(), along.end() - 1, [](std::int64_t cell) { return cell % 2 != 0; });
-        if (odd != along.end() - 1 && shapes.size() > 1)
-            throw user_error(
-                fmt::format("multigrid: a box that begins at cell {}; allowed: even ones (box_layout::of_grid)", *odd));
-    }
+    const auto odd = odd_cut(layout.what());
+    if (odd && std::ranges::min(layout.grid().high) > widest_bottom)
+        throw user_error(fmt::format("multigrid: a box that begins at cell {}; allowed: even ones (box_layout::of_grid)", *odd));
     const exchange_setup exchange{options.exchange, s.team->size() > 1 ? s.team.get() : nullptr,
                                   std::make_shared<array::halo_turns>()};
     for (std::size_t at = 0; at < shapes.size(); ++at) {

@@ -56,7 +56,8 @@ class solver {
     /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere,
     /// alpha is negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a
     /// flux is given with fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when a box has
-    /// less than 2 cells a side (fv4: 4), or begins at an odd cell.
+    /// less than 2 cells a side (fv4: 4), or, on a grid of more
+    /// than 16 cells along each dimension, begins at an odd cell.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
     ~solver();
