@@ -38,11 +38,16 @@ box_layout layout_of(const runtime::world& ranks, const array::index3& boxes, st
     return box_layout({boxes, side, periodic, array::box_order_named(order)}, ranks.size());
 }
 
+box_layout layout_of_grid(const runtime::world& ranks, const array::index3& cells, std::int64_t side,
+                          const std::array<bool, 3>& periodic, const std::string& order) {
+    return box_layout(box_layout::of_grid(cells, side, periodic, array::box_order_named(order)), ranks.size());
+}
+
 problem blank(const std::string& discretisation, const std::string& smoother, double a, double b) {
     return {multigrid::discretisation_named(discretisation), multigrid::smoother_named(smoother), a, b};
 }
 
-void make_solver(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side,
+void make_solver(held* self, runtime::world& ranks, const array::index3& cells, std::int64_t side,
                  const std::array<bool, 3>& periodic, const std::string& order, const std::string& discretisation,
                  const std::string& smoother, double a, double b, const std::array<std::array<std::string, 2>, 3>& sides,
                  const std::array<values_in, 3>& beta, const values_in& alpha, int threads) {
@@ -53,7 +58,7 @@ void make_solver(held* self, runtime::world& ranks, const array::index3& boxes, 
         for (std::size_t end = 0; end < 2; ++end) what.sides[d][end] = multigrid::boundary_named(sides[d][end]);
     }
     const nb::gil_scoped_release release;
-    new (self) held(ranks, layout_of(ranks, boxes, side, periodic, order), what, multigrid::solver_options{{}, threads});
+    new (self) held(ranks, layout_of_grid(ranks, cells, side, periodic, order), what, multigrid::solver_options{{}, threads});
 }
 
 void make_benchmark(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side, const std::string& order,
@@ -72,29 +77,40 @@ void need_own_cells(const solver& s, const values_in& given) {
                      " values for this rank's boxes; allowed: " + std::to_string(s.own_cells()));
 }
 
-nb::ndarray<nb::numpy, std::int64_t> boxes_of_rank(const runtime::world& ranks, const array::index3& boxes, std::int64_t side,
+using triple = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+triple triple_of(const array::index3& three) { return {three[0], three[1], three[2]}; }
+
+nb::ndarray<nb::numpy, std::int64_t> boxes_of_rank(const runtime::world& ranks, const array::index3& cells, std::int64_t side,
                                                    const std::string& order) {
-    const auto layout = layout_of(ranks, boxes, side, {}, order);
-    std::vector<std::int64_t> cells;
+    const auto layout = layout_of_grid(ranks, cells, side, {}, order);
+    std::vector<std::int64_t> found;
     for (const auto box : layout.blocks_of(ranks.rank())) {
-        const auto low = layout.cells(box).low;
-        cells.insert(cells.end(), low.begin(), low.end());
+        const auto [low, high] = layout.cells(box);
+        found.insert(found.end(), low.begin(), low.end());
+        found.insert(found.end(), high.begin(), high.end());
     }
-    const std::size_t count = cells.size() / 3;
-    return to_numpy(std::move(cells), {count, 3});
+    const std::size_t count = found.size() / 6;
+    return to_numpy(std::move(found), {count, 2, 3});
 }
 
-using boxes_along = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+std::array<std::vector<std::int64_t>, 3> cuts(const array::index3& cells, std::int64_t side) {
+    return box_layout::cuts_of(box_layout::of_grid(cells, side));
+}
 
-std::vector<std::tuple<std::int64_t, boxes_along, int>> levels(const solver& s) {
-    std::vector<std::tuple<std::int64_t, boxes_along, int>> found;
+std::vector<std::tuple<std::int64_t, triple, int>> levels(const solver& s) {
+    std::vector<std::tuple<std::int64_t, triple, int>> found;
     for (int at = 0; at < s.levels(); ++at) {
         const auto& layout = s.layout(at);
         int busy = 0;
         for (int rank = 0; rank < layout.ranks(); ++rank) busy += layout.blocks_of(rank).empty() ? 0 : 1;
-        const auto& boxes = layout.what().boxes;
-        found.emplace_back(layout.side(), boxes_along(boxes[0], boxes[1], boxes[2]), busy);
+        found.emplace_back(layout.side(), triple_of(layout.what().boxes), busy);
     }
+    return found;
+}
+
+std::vector<triple> grids(const solver& s) {
+    std::vector<triple> found;
+    for (int at = 0; at < s.levels(); ++at) found.push_back(triple_of(s.layout(at).grid().high));
     return found;
 }
 
@@ -214,7 +230,8 @@ Collective, blocking. Overwrites u of the finest level. UserError for another nu
 void bind_results(nb::class_<solver>& c) {
     c.def_prop_ro("levels", &levels, R"(Per level, the finest first: (side, boxes, ranks).
 
-Cells of a box along each side, boxes along each dimension, and ranks that have some.)")
+Cells of the longest box along its longest side, boxes along each dimension, and ranks that have some.)")
+        .def_prop_ro("grids", &grids, "Cells along each dimension per level, the finest first.")
         .def_prop_ro("singular", &solver::singular, "Whether u is fixed up to a constant only.")
         .def_prop_ro("own_cells", &solver::own_cells, "Cells of this rank's boxes.")
         .def("record_times", &solver::record_times, "on"_a = true,
@@ -239,13 +256,13 @@ void bind_multigrid(nb::module_& m) {
 
 craton.multigrid.Solver is its face. Values are those of this rank's cells: box after box in the order of
 boxes_of_rank, i fastest. The numerics are those of HPGMG-FV (Shan et al. 2015, III).)")
-        .def("__init__", &make_solver, "world"_a, "boxes"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
+        .def("__init__", &make_solver, "world"_a, "cells"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
              "a"_a, "b"_a, "sides"_a, "beta"_a, "alpha"_a, "threads"_a = 1, nb::keep_alive<1, 2>(),
              R"(Collective, blocking. A problem with coefficients given face by face and cell by cell.
 
-boxes: along each dimension; side: cells of a box. order: of the boxes over the ranks. discretisation: 7pt, fv2 or fv4;
-smoother: chebyshev, gsrb or jacobi. sides: dirichlet or neumann before the first and behind the last cell of each
-dimension. beta: of each box all faces along the dimension (side + 1), those that two boxes share in both; empty: 1.
+cells: along each dimension; side: cells of a box, as far as they go. order: of the boxes over the ranks. discretisation:
+7pt, fv2 or fv4; smoother: chebyshev, gsrb or jacobi. sides: dirichlet or neumann before the first and behind the last cell of each
+dimension. beta: of each box all faces along the dimension (one more than cells), those that two boxes share in both; empty: 1.
 alpha: of each cell; empty: none. threads: of each rank. UserError on every rank for what craton.multigrid.Solver
 refuses.)")
         .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
@@ -263,10 +280,14 @@ exchange: small-copies, local-loops, strided, neighbours, one-wait or bulk.)");
         "world"_a, "failure"_a, R"(UserError on every rank when any has a failure to report (a text that is not empty).
 
 Collective, blocking. As World.agree.)");
-    m.def("boxes_of_rank", &boxes_of_rank, "world"_a, "boxes"_a, "side"_a, "order"_a,
-          R"((i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3).
+    m.def("boxes_of_rank", &boxes_of_rank, "world"_a, "cells"_a, "side"_a, "order"_a,
+          R"((i, j, k) of the first cell of each of this rank's boxes, and of the one behind its last: shape (boxes, 2, 3).
 
-Not collective. UserError for an unknown order, or more ranks than boxes.)");
+Not collective. UserError for an unknown order, or sides below 1.)");
+    m.def("box_cuts", &cuts, "cells"_a, "side"_a, R"(Per dimension the first cell of every box, then the number of cells.
+
+Not collective. Boxes of `side` cells, an even number, as far as they go; the last may be shorter or longer. UserError
+for sides below 1.)");
 }
 
 } // namespace craton::bindings

@@ -68,14 +68,26 @@ const grid_layout& checked(const grid_layout& layout, int ranks, int arrays, int
 template <class T>
 block_grid<T>::block_grid(runtime::world& ranks, const grid_layout& layout, int arrays, int ghost, base::thread_team* team)
     : world_(&ranks), layout_(checked(layout, ranks.size(), arrays, ghost)), arrays_(arrays), ghost_(ghost),
-      uniform_(layout.uniform() ? std::optional(first_room(0)) : std::nullopt), memory_(ranks, bytes_per_rank(ranks.rank())) {
-    CRATON_ASSERT(uniform_ || layout_.blocks() <= layout_.ranks());
+      uniform_(layout.uniform()                    ? std::optional(first_room(0))
+               : layout.blocks() <= layout.ranks() ? std::nullopt
+                                                   : std::optional(largest_room())),
+      alike_(layout.uniform()), memory_(ranks, bytes_per_rank(ranks.rank())) {
     touch(team);
     ranks.barrier(); // nobody writes here before
 }
 
 template <class T> typename block_grid<T>::block_room block_grid<T>::first_room(std::int64_t block) const {
     const block_extents e = extents_of<T>(layout_.cells(block), ghost_);
+    return {e, static_cast<std::size_t>(elements_before<T>(ghost_, e)), array_size<T>(e, ghost_)};
+}
+
+template <class T> typename block_grid<T>::block_room block_grid<T>::largest_room() const {
+    index3 most{};
+    for (std::int64_t block = 0; block < layout_.blocks(); ++block) {
+        const domain cells = layout_.cells(block);
+        for (std::size_t d = 0; d < 3; ++d) most[d] = std::max(most[d], cells.extent(d));
+    }
+    const block_extents e = extents_of<T>({{0, 0, 0}, most}, ghost_);
     return {e, static_cast<std::size_t>(elements_before<T>(ghost_, e)), array_size<T>(e, ghost_)};
 }
 

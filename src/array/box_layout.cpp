@@ -3,9 +3,11 @@
 #include <craton/base/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -75,14 +77,15 @@ void check(const box_layout::shape& what, int ranks) {
         throw user_error(
             fmt::format("box layout: boxes of {} cells a side on {} ranks; allowed: at least 1 of each", what.side, ranks));
     }
-}
-
-grid_layout::boundaries cuts_of(const box_layout::shape& what) {
-    grid_layout::boundaries cuts;
     for (std::size_t d = 0; d < 3; ++d) {
-        for (std::int64_t n = 0; n <= what.boxes[d]; ++n) cuts[d].push_back(n * what.side);
+        const auto& cuts = what.cuts[d];
+        if (cuts.empty() && what.cuts == grid_layout::boundaries{}) continue;
+        if (std::ssize(cuts) != what.boxes[d] + 1 || cuts.front() != 0 ||
+            std::ranges::adjacent_find(cuts, std::greater_equal<>()) != cuts.end()) {
+            throw user_error(fmt::format("box layout: cuts [{}] along {} for {} boxes; allowed: from 0 up, one more than boxes",
+                                         fmt::join(cuts, ", "), "xyz"[d], what.boxes[d]));
+        }
     }
-    return cuts;
 }
 
 // Boxes in the order of the curve; nothing where it is that of their numbers.
@@ -111,6 +114,47 @@ box_order box_order_named(std::string_view name) {
     if (name == "morton") return box_order::morton;
     if (name == "hilbert") return box_order::hilbert;
     throw user_error(fmt::format("box order '{}'; allowed: lexicographic, morton, hilbert", name));
+}
+
+grid_layout::boundaries box_layout::cuts_of(const shape& what) {
+    if (!what.cuts[0].empty()) return what.cuts;
+    grid_layout::boundaries cuts;
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (std::int64_t n = 0; n <= what.boxes[d]; ++n) cuts[d].push_back(n * what.side);
+    }
+    return cuts;
+}
+
+box_layout::shape box_layout::of_grid(const index3& cells, std::int64_t side, const std::array<bool, 3>& periodic,
+                                      box_order order) {
+    if (side < 1 || std::ranges::min(cells) < 1) {
+        throw user_error(fmt::format("box layout: {} x {} x {} cells in boxes of {}; allowed: at least 1 of each", cells[0],
+                                     cells[1], cells[2], side));
+    }
+    constexpr std::int64_t smallest = 4;
+    boundaries cuts;
+    for (std::size_t d = 0; d < 3; ++d) {
+        const std::int64_t rest = cells[d] % side;
+        const std::int64_t own = rest >= smallest && 2 * rest >= side ? 1 : 0;
+        const std::int64_t boxes = std::max<std::int64_t>(1, cells[d] / side + own);
+        for (std::int64_t box = 0; box < boxes; ++box) cuts[d].push_back((box * side + 1) / 2 * 2);
+        cuts[d].push_back(cells[d]);
+    }
+    return of_cuts(std::move(cuts), periodic, order);
+}
+
+box_layout::shape box_layout::of_cuts(boundaries cuts, const std::array<bool, 3>& periodic, box_order order) {
+    shape made{{1, 1, 1}, 1, periodic, order, {}};
+    std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t d = 0; d < 3; ++d) {
+        made.boxes[d] = std::ssize(cuts[d]) - 1;
+        for (std::size_t n = 1; n < cuts[d].size(); ++n) {
+            made.side = std::max(made.side, cuts[d][n] - cuts[d][n - 1]);
+            shortest = std::min(shortest, cuts[d][n] - cuts[d][n - 1]);
+        }
+    }
+    if (shortest != made.side) made.cuts = std::move(cuts);
+    return made;
 }
 
 box_layout::box_layout(const shape& what, int ranks)

@@ -78,20 +78,28 @@ template <class T> class block_grid {
         std::size_t origin = 0;   // element (0, 0, 0) of its first array
         std::size_t elements = 0; // from one array to the next
     };
-    // Blocks are all as large, or each rank has one at most.
+    // Blocks are all as large, or each rank has one at most, or all have room for the largest.
     [[nodiscard]] block_room room(std::int64_t block) const {
         if (!uniform_) return first_room(block);
         block_room found = *uniform_;
+        if (!alike_) {
+            const domain cells = layout_.cells(block);
+            found.extents.nx = cells.extent(0);
+            found.extents.ny = cells.extent(1);
+            found.extents.nz = cells.extent(2);
+        }
         found.origin += static_cast<std::size_t>(layout_.slot(block)) * static_cast<std::size_t>(arrays_) * found.elements;
         return found;
     }
     [[nodiscard]] block_room first_room(std::int64_t block) const; // were it the first of its owner
+    [[nodiscard]] block_room largest_room() const;                 // of a block as long as the longest along each dimension
     void touch(base::thread_team* team) const;
 
     runtime::world* world_;
     grid_layout layout_;
     int arrays_, ghost_;
-    std::optional<block_room> uniform_; // of any first block, where all are as large
+    std::optional<block_room> uniform_; // of any first block, where all have as much
+    bool alike_;                        // and all are as large
     runtime::segment memory_;
 };
 

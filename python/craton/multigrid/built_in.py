@@ -57,9 +57,9 @@ class BuiltInProblem:
         averages = (operator or self.operator) != "7pt"
         found = np.zeros(solver.own_shape)
         for profiles in self._terms(averages):
-            for n, first in enumerate(solver.first_cells):
-                x, y, z = (each[at : at + solver.box] for each, at in zip(profiles, first, strict=True))
-                found[n] += x[:, None, None] * y[None, :, None] * z[None, None, :]
+            for own, of_box in zip(found, solver.box_slices(), strict=True):
+                x, y, z = (each[part] for each, part in zip(profiles, of_box, strict=True))
+                own[: len(x), : len(y), : len(z)] += x[:, None, None] * y[None, :, None] * z[None, None, :]
         return found
 
     def _terms(self, averages: bool) -> list[list[Field]]:

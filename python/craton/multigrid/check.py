@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from craton import _craton
 from craton.cli.output import facts_table
 from craton.errors import UserError
 from craton.multigrid.built_in import BuiltInProblem, problem_of
@@ -24,8 +26,8 @@ CYCLES = 10
 """F-cycles whose work a solve to 1e-8 takes, about."""
 VECTORS, DEPTH, COARSEST = 7, {"7pt": 1, "fv2": 1, "fv4": 2}, {"7pt": 1, "fv2": 1, "fv4": 2}
 """Fields of a level (level.hpp); ghost layers; cells where cycles end."""
-SMALLEST_TO_HALVE, WIDEST_BOTTOM = 16, 16
-"""Boxes of 8 are gathered while they can be; the widest grid that is solved without multigrid. As in solver.cpp."""
+FEW_CELLS = 1000
+"""Cells of an odd grid that is solved as it is, as in coarsening.cpp."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,10 @@ class Findings:
     def table(self) -> Table:
         """A table for a console."""
         speed = "as told" if self.measured else "assumed: --unknowns-per-s has what a run has told"
+        about = "about " if any(n % self.box for n in self.cells) else ""
         rows = (
             ("grid", f"{_times(self.cells)} = {math.prod(self.cells):,} cells, {self.operator}"),
-            ("boxes", f"{self.boxes:,} of {self.box}^3 cells, at most {self.most_boxes_of_rank:,} on a rank"),
+            ("boxes", f"{self.boxes:,} of {about}{self.box}^3 cells, at most {self.most_boxes_of_rank:,} on a rank"),
             ("levels", f"{len(self.grids)}: {', '.join(_times(grid) for grid in self.grids)}"),
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
             ("memory", f"about {size_text(self.memory_of_rank)} per rank"),
@@ -75,11 +78,13 @@ def examine(config: Config, ranks: int = 0, unknowns_per_s: float | None = None)
     check_boxes(config, problem, count)
     operator = config.solver.operator or problem.operator
     box, cells = config.grid.box, problem.cells
-    boxes = math.prod(cells) // box**3
+    cuts = _craton.box_cuts(cells, box)
+    boxes = math.prod(len(along) - 1 for along in cuts)
+    longest = [max(high - low for low, high in pairwise(along)) for along in cuts]
     most = -(-boxes // count)
-    padded = (box + 2 * max(DEPTH[operator], 2)) ** 3
+    padded = math.prod(side + 2 * max(DEPTH[operator], 2) for side in longest)
     memory = round(
-        8 / 7 * most * padded * 8 * (VECTORS + 1) + 3 * 8 * most * box**3
+        8 / 7 * most * padded * 8 * (VECTORS + 1) + 3 * 8 * most * math.prod(longest)
     )  # coarser grids; f and u in Python
     speed = unknowns_per_s or UNKNOWNS_PER_S[operator] * count * config.run.threads
     return Findings(
@@ -90,7 +95,7 @@ def examine(config: Config, ranks: int = 0, unknowns_per_s: float | None = None)
         ranks=count,
         threads=config.run.threads,
         most_boxes_of_rank=most,
-        grids=tuple(grids_of(cells, box, operator, _is_singular(problem))),
+        grids=tuple(grids_of(cells, operator, _is_singular(problem))),
         memory_of_rank=memory,
         unknowns_per_s=speed,
         measured=unknowns_per_s is not None,
@@ -99,31 +104,24 @@ def examine(config: Config, ranks: int = 0, unknowns_per_s: float | None = None)
 
 
 def check_boxes(config: Config, problem: Problem | BuiltInProblem, ranks: int) -> None:
-    """UserError for a grid that the boxes do not fit, or fewer boxes than ranks. Not collective."""
-    cells, box = problem.cells, config.grid.box
-    if any(n % box for n in cells):
-        raise UserError(f"multigrid: cells = {_times(cells)} with box = {box}; allowed: multiples of the box's side")
-    boxes = math.prod(cells) // box**3
+    """UserError for fewer boxes than ranks. Not collective."""
+    boxes = math.prod(len(along) - 1 for along in _craton.box_cuts(problem.cells, config.grid.box))
     if boxes < ranks:
         raise UserError(f"multigrid: boxes = {boxes} on {ranks} ranks; allowed: at least one box per rank")
 
 
-def grids_of(cells: tuple[int, int, int], box: int, operator: str, singular: bool) -> list[tuple[int, int, int]]:
-    """Cells of each level, the finest first: sides are halved until boxes have 8 cells, then 2 x 2 x 2 boxes become one.
+def grids_of(cells: tuple[int, int, int], operator: str, singular: bool) -> list[tuple[int, int, int]]:
+    """Cells of each level, the finest first: half as many along each dimension, rounded up. Small odd grids are solved as they are.
 
     singular: constants are free, so that the coarsest grid has more than one cell.
     """
-    boxes, side = [n // box for n in cells], box
     coarsest = max(COARSEST[operator], 2 if singular else 1)
     found = [cells]
-    while min(boxes) * side > coarsest and side % 2 == 0:
-        if side < SMALLEST_TO_HALVE and all(n % 2 == 0 for n in boxes):
-            boxes = [n // 2 for n in boxes]
-        elif side // 2 >= DEPTH[operator]:
-            side //= 2
-        else:
+    while min(found[-1]) > coarsest:
+        x, y, z = found[-1]
+        if x * y * z <= FEW_CELLS and (x % 2 or y % 2 or z % 2):
             break
-        found.append((boxes[0] * side, boxes[1] * side, boxes[2] * side))
+        found.append(((x + 1) // 2, (y + 1) // 2, (z + 1) // 2))
     return found
 
 

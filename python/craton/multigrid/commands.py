@@ -52,7 +52,7 @@ Box = Annotated[
     typer.Option(
         metavar="B",
         parser=count,
-        help="Cells of a box along each dimension; those of the grid are multiples. Default: 16.",
+        help="Cells of a box along each dimension; the last box has the rest. Default: 16.",
     ),
 ]
 Operator = Annotated[
@@ -65,7 +65,7 @@ Method = Annotated[
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(metavar="T", help="Largest residual at convergence, over the largest right-hand side. Default: 1e-8."),
+    typer.Option(metavar="T", help="Largest residual at convergence, over the largest right-hand side as given. Default: 1e-8."),
 ]
 
 

@@ -152,9 +152,8 @@ def write_field(
 
     def write() -> None:
         with written_hdf5(aside, "r+") as file:
-            s = solver.box
-            for (i, j, k), part in zip(solver.first_cells, own, strict=True):
-                file[dataset][i : i + s, j : j + s, k : k + s] = part
+            for of_box, (nx, ny, nz), part in zip(solver.box_slices(), solver.box_cells, own, strict=True):
+                file[dataset][of_box] = part[:nx, :ny, :nz]
 
     def check() -> None:
         if own.shape != solver.own_shape:

@@ -15,18 +15,20 @@ class LevelRow:
     """A grid of the hierarchy."""
 
     box: int
-    """Cells along each dimension of a box."""
+    """Cells of the longest box along its longest side."""
     boxes: list[int]
     """Boxes along each dimension."""
     ranks: int
     """Ranks that have some of the boxes."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Seconds by phase, of the rank that spent most."""
+    grid: list[int] = field(default_factory=list)
+    """Cells along each dimension; older records have none."""
 
     @property
     def cells(self) -> list[int]:
         """Cells along each dimension."""
-        return [self.box * n for n in self.boxes]
+        return self.grid or [self.box * n for n in self.boxes]
 
 
 @dataclass(kw_only=True)

@@ -122,10 +122,10 @@ def _slice_figure(values: NDArray[np.float64], lengths: tuple[float, float]) -> 
 
 def _levels(record: MultigridRecord) -> Section:
     rows = [
-        [str(at), " x ".join(map(str, row.cells)), f"{row.box}^3", " x ".join(map(str, row.boxes)), str(row.ranks)]
+        [str(at), " x ".join(map(str, row.cells)), str(row.box), " x ".join(map(str, row.boxes)), str(row.ranks)]
         for at, row in enumerate(record.levels)
     ]
-    return Section("Levels", [Table(["level", "cells", "box", "boxes", "ranks"], rows)], id="levels", menu="levels")
+    return Section("Levels", [Table(["level", "cells", "side of a box", "boxes", "ranks"], rows)], id="levels", menu="levels")
 
 
 def _times(record: MultigridRecord) -> Section:

@@ -174,6 +174,7 @@ class _Job:
             tolerance=ours.tolerance,
             most=ours.cycles,
             method=ours.method,  # type: ignore[arg-type]
+            unconverged="ignore",  # the exit code tells
             progress=note,
         )
         return solution, reached
@@ -202,7 +203,7 @@ class _Job:
             residuals=list(solution.residuals),
             reached_s=reached,
             converged=solution.converged,
-            levels=[LevelRow(box, list(boxes), n, times[at]) for at, (box, boxes, n) in enumerate(solver.levels)],
+            levels=[LevelRow(box, list(boxes), n, times[at], list(solver.grids[at])) for at, (box, boxes, n) in enumerate(solver.levels)],
             unknowns_per_s=nx * ny * nz / max(reached[0], 1e-9),
             seconds={"solve": reached[-1]},
             stopped_because=f"residual {solution.residuals[-1]:.3g} after {steps}; {allowed} {ours.tolerance:g}",

@@ -217,7 +217,7 @@ def test_bad_files_end_the_command_with_one_line(tmp_path, ranks, number):
     [
         (3, ["none.h5"], "none.h5: no such file; allowed: a TOML file, or an HDF5 file of a problem"),
         (1, ["text.h5"], "text.h5: not a complete HDF5 file"),
-        (3, ["p.h5", "--box", 10], "cells = 16 x 24 x 8 with box = 10; allowed: multiples"),
+        (3, ["p.h5", "--box", 30], "boxes = 1 on 3 ranks; allowed: at least one box per rank"),
         (2, ["p.h5", "--tolerance", 3], "tolerance = 3"),
         (1, ["p.h5", "--directory", "text.h5"], "text.h5"),
         (2, ["old/solution.h5", "--directory", ".", "--overwrite"], "is among the results in the output folder"),

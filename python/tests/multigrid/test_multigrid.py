@@ -239,7 +239,8 @@ NAN = np.full((16, 16, 16), np.nan)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"cells": 20}, "cells = 20 x 20 x 20 with box = 8; allowed: multiples"),
+        ({"cells": 0}, "cells = 0 x 0 x 0 with box = 8; allowed: at least 1 of each"),
+        ({"cells": (16, 16, 3), "operator": "fv4"}, "boxes of 3 cells a side; allowed: at least 4 with fv4"),
         ({"cells": (16, 16)}, r"cells = \(16, 16\); allowed: a whole number, or three"),
         ({"box": 0}, "box = 0"),
         ({"boundary": "robin"}, "boundary = 'robin'; allowed: dirichlet, neumann, periodic"),
@@ -298,6 +299,8 @@ def test_bad_right_hand_sides(world):
         solver.solve(np.ones((16, 16, 16)), most=1.5)
     with pytest.raises(UserError, match="progress = 3; allowed: a function"):
         solver.solve(np.ones((16, 16, 16)), progress=3)
+    with pytest.raises(UserError, match="unconverged = 3; allowed: warn, raise, ignore"):
+        solver.solve(np.ones((16, 16, 16)), unconverged=3)
     with pytest.raises(UserError, match="tolerance = 2"):
         solver.solve(np.ones((16, 16, 16)), tolerance=2)
     with pytest.raises(UserError, match="method = 'lu'; allowed: cycles, cg"):
@@ -360,7 +363,7 @@ with main_guard():
     good, none = field(1), np.zeros((16, 16, 16))
     part = plain.own_part(good)
     faults = [
-        (lambda: solver(20), "cells = 20 x 20 x 20 with box = 8; allowed: multiples"),
+        (lambda: solver(0), "cells = 0 x 0 x 0 with box = 8; allowed: at least 1 of each"),
         (lambda: solver(beta=bad_faces), "before cell (15, 15, 15) = nan; allowed: positive and finite"),
         (lambda: solver(beta=zero), "= 0; allowed: positive and finite"),
         (lambda: solver(beta=0.0), "= 0; allowed: positive and finite"),

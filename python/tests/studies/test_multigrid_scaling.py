@@ -108,7 +108,7 @@ with main_guard():
     found = []
     for operator, smoother, along, side, order, step in {cases}:
         solver = _craton.MultigridSolver(world, (along,) * 3, side, order, operator, smoother, 0.0, 1.0, exchange=step)
-        first = _craton.boxes_of_rank(world, (along,) * 3, side, order) // side
+        first = _craton.boxes_of_rank(world, (along * side,) * 3, side, order)[:, 0] // side
         solver.f_cycle()
         world.quiesce()
         before = world.stats()

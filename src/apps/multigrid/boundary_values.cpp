@@ -29,17 +29,17 @@ std::string name(std::size_t dimension, std::size_t end) {
 
 // what(dimension, end, box, cell within the box) for the faces of the boundary beside this rank's cells.
 template <class What> void for_own_faces(const level& of, const What& what) {
-    const std::int64_t side = of.shape().side;
     for (const auto box : of.own_boxes()) {
+        const index3 cells = of.shape(box).cells();
         const auto outer = of.outer(box);
         for (std::size_t d = 0; d < 3; ++d) {
             const auto [t, v] = along(d);
             for (std::size_t end = 0; end < 2; ++end) {
                 if (!outer[d][end]) continue;
                 index3 cell{};
-                cell[d] = end == 0 ? 0 : side - 1;
-                for (cell[v] = 0; cell[v] < side; ++cell[v]) {
-                    for (cell[t] = 0; cell[t] < side; ++cell[t]) what(d, end, box, cell);
+                cell[d] = end == 0 ? 0 : cells[d] - 1;
+                for (cell[v] = 0; cell[v] < cells[v]; ++cell[v]) {
+                    for (cell[t] = 0; cell[t] < cells[t]; ++cell[t]) what(d, end, box, cell);
                 }
             }
         }
@@ -75,7 +75,7 @@ double extended(const array::box_layout& layout, const value_of_face& value, std
         const std::int64_t n = layout.grid().high[t];
         if (cell[t] >= 0 && cell[t] < n) continue;
         index3 other = cell;
-        if (layout.what().periodic[t]) {
+        if (layout.periodic()[t]) {
             other[t] = (cell[t] % n + n) % n;
             return extended(layout, value, d, end, other);
         }
@@ -98,7 +98,8 @@ void take(level& finest, const value_of_face& value) {
     const double of_flux = finest.b() / finest.h();
     for_own_faces(finest, [&](std::size_t d, std::size_t end, std::int64_t box, const index3& c) {
         if (finest.side(d, end) != boundary::neumann) return;
-        const std::int64_t at = c[0] + c[1] * finest.shape().pitch + c[2] * finest.shape().plane;
+        const box_shape shape = finest.shape(box);
+        const std::int64_t at = c[0] + c[1] * shape.pitch + c[2] * shape.plane;
         finest.at(box, f_vector)[at] += of_flux * value(d, end, in_grid(finest, box, c));
     });
     finest.set(u_vector, 0);
@@ -118,8 +119,7 @@ std::string check_sizes(const array::box_layout& layout, const side_values& valu
         for (std::size_t end = 0; end < 2; ++end) {
             const std::size_t given = values[d][end].size();
             if (given == 0) continue;
-            if (layout.what().periodic[d])
-                return fmt::format("multigrid: values on {}; allowed: none, it is periodic", name(d, end));
+            if (layout.periodic()[d]) return fmt::format("multigrid: values on {}; allowed: none, it is periodic", name(d, end));
             if (given != static_cast<std::size_t>(n[t] * n[v]))
                 return fmt::format("multigrid: {} values on {}; allowed: {} x {}, or none", given, name(d, end), n[t], n[v]);
         }

@@ -32,7 +32,6 @@ bulk_exchange::~bulk_exchange() { grid_->ranks().unregister_handler(handler_); }
 // Both sides must put pieces in the same order: by the box that receives, then by the side on which it does.
 void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
     const auto& layout = grid_->layout();
-    const std::int64_t side_of_box = layout.cells(0).extent(0);
     const int me = grid_->ranks().rank();
     using key = std::tuple<std::int64_t, index3>; // receiving box, its side
     std::map<int, std::map<key, piece>> outgoing;
@@ -46,8 +45,9 @@ void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
             piece in{box, {}, {}, 0};
             // What the box beside it receives on its side towards this one.
             piece out{box, {}, {}, 0};
+            const domain own = layout.cells(box);
             for (std::size_t d = 0; d < 3; ++d) {
-                const std::int64_t s = side_of_box;
+                const std::int64_t s = own.extent(d);
                 in.extent[d] = side[d] == 0 ? s : depth;
                 in.low[d] = side[d] < 0 ? -depth : side[d] > 0 ? s : 0;
                 out.extent[d] = in.extent[d];
@@ -57,7 +57,7 @@ void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
             if (there == me) {
                 piece source = in;
                 source.box = beside.block;
-                for (std::size_t d = 0; d < 3; ++d) source.low[d] = side[d] < 0 ? side_of_box - depth : 0;
+                for (std::size_t d = 0; d < 3; ++d) source.low[d] = side[d] < 0 ? layout.cells(beside.block).extent(d) - depth : 0;
                 local_.push_back({source, in});
             } else {
                 incoming[there].emplace(key{box, side}, in);

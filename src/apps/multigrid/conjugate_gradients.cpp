@@ -39,7 +39,7 @@ convergence conjugate_gradients(solver& by, std::span<const double> f, std::span
     vector image(u.size());
     by.apply(u, image);
     for (std::size_t i = 0; i < r.size(); ++i) r[i] -= image[i];
-    const double scale = largest(by, f);
+    const double scale = by.largest_right_hand_side();
     convergence found;
     if (scale == 0) {
         std::ranges::fill(u, 0.0);

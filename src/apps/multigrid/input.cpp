@@ -21,23 +21,33 @@ constexpr std::array<char, 3> dimension_names{'x', 'y', 'z'};
 
 std::size_t elements(const index3& extent) { return static_cast<std::size_t>(extent[0] * extent[1] * extent[2]); }
 
-// what(box's number among the rank's own, box, cell of the box) for the cells of `extent` of each own box.
-template <class What> void for_each_own(const level& of, const index3& extent, const What& what) {
-    std::size_t number = 0;
-    for (const auto box : of.own_boxes()) {
-        for (std::int64_t k = 0; k < extent[2]; ++k) {
-            for (std::int64_t j = 0; j < extent[1]; ++j) {
-                for (std::int64_t i = 0; i < extent[0]; ++i) what(number, box, index3{i, j, k});
-            }
-        }
-        ++number;
-    }
+index3 cells_of(const level& of, std::int64_t box) { return of.shape(box).cells(); }
+
+// The same and a layer of faces on top.
+index3 faces_of(const level& of, std::int64_t box, std::size_t dimension) {
+    index3 extent = cells_of(of, box);
+    ++extent[dimension];
+    return extent;
 }
 
-index3 cube(const level& of) { return {of.shape().side, of.shape().side, of.shape().side}; }
+// what(box, cell of the box) for the cells of extent_of(box) of each own box.
+template <class Extent, class What> void for_each_own(const level& of, const Extent& extent_of, const What& what) {
+    for (const auto box : of.own_boxes()) {
+        const index3 extent = extent_of(box);
+        for (std::int64_t k = 0; k < extent[2]; ++k) {
+            for (std::int64_t j = 0; j < extent[1]; ++j) {
+                for (std::int64_t i = 0; i < extent[0]; ++i) what(box, index3{i, j, k});
+            }
+        }
+    }
+}
+template <class What> void for_each_own_cell(const level& of, const What& what) {
+    for_each_own(of, [&](std::int64_t box) { return cells_of(of, box); }, what);
+}
 
 double& element(const level& of, std::int64_t box, int vector, const index3& c) {
-    return of.at(box, vector)[c[0] + c[1] * of.shape().pitch + c[2] * of.shape().plane];
+    const box_shape shape = of.shape(box);
+    return of.at(box, vector)[c[0] + c[1] * shape.pitch + c[2] * shape.plane];
 }
 
 // (i, j, k) of the whole grid.
@@ -60,7 +70,7 @@ std::string wrong_number(std::string_view what, std::size_t given, std::size_t a
 // The first cell that is not finite, or below `least`.
 std::string check_cells(const level& of, int vector, std::string_view what, std::string_view allowed, double least = -HUGE_VAL) {
     std::string failure;
-    for_each_own(of, cube(of), [&](std::size_t, std::int64_t box, const index3& c) {
+    for_each_own_cell(of, [&](std::int64_t box, const index3& c) {
         const double value = element(of, box, vector, c);
         if (failure.empty() && !(std::isfinite(value) && value >= least))
             failure = fmt::format("multigrid: {} at cell {} = {}; allowed: {}", what, place(of, box, c), value, allowed);
@@ -80,24 +90,24 @@ void agree(runtime::world& ranks, const std::string& failure) {
 void put_beta(level& to, const problem& what) {
     std::string failure;
     for (std::size_t d = 0; d < 3 && failure.empty(); ++d) {
-        index3 extent = cube(to);
-        extent[d] += 1;
         const auto values = what.beta_values[d];
         const bool given = !what.beta && !values.empty();
-        const std::size_t of_box = elements(extent);
+        const auto extent_of = [&](std::int64_t box) { return faces_of(to, box, d); };
+        std::size_t faces = 0;
+        for (const auto box : to.own_boxes()) faces += elements(extent_of(box));
         if (!what.beta && (given || !what.beta_values[0].empty()))
-            failure = wrong_number(fmt::format("beta on faces normal to {}", dimension_names[d]), values.size(),
-                                   of_box * to.own_boxes().size());
+            failure = wrong_number(fmt::format("beta on faces normal to {}", dimension_names[d]), values.size(), faces);
         if (!failure.empty()) break;
-        for_each_own(to, extent, [&](std::size_t number, std::int64_t box, const index3& c) {
+        std::size_t next = 0;
+        for_each_own(to, extent_of, [&](std::int64_t box, const index3& c) {
+            const std::size_t at = next++;
             const auto outer = to.outer(box)[d];
             const bool first = c[d] == 0;
-            const bool last = c[d] + 1 == extent[d];
+            const bool last = c[d] == cells_of(to, box)[d];
             if (last && !outer[1]) return; // the first of the box beside
             double value = 1;
             if (given) {
-                const std::int64_t within = c[0] + extent[0] * (c[1] + extent[1] * c[2]);
-                value = values[number * of_box + static_cast<std::size_t>(within)];
+                value = values[at];
             } else if (what.beta) {
                 auto x = centre(to, box, c);
                 x[d] -= 0.5 * to.h();
@@ -109,7 +119,7 @@ void put_beta(level& to, const problem& what) {
             if (failure.empty() && !no_flux && !(value > 0 && std::isfinite(value)))
                 failure = fmt::format("multigrid: beta on the face normal to {} before cell {} = {}; allowed: positive and finite",
                                       dimension_names[d], place(to, box, c), value);
-            element(to, box, beta_i_vector + static_cast<int>(d), c) = value;
+            element(to, box, beta_i_vector + static_cast<int>(d), c) = value * to.stretch(d);
         });
     }
     agree(to.grid().ranks(), failure);
@@ -122,7 +132,7 @@ void put_alpha(level& to, const problem& what) {
     if (failure.empty() && !what.alpha) failure = wrong_number("alpha", what.alpha_values.size(), own_cells(to));
     agree(to.grid().ranks(), failure);
     if (what.alpha) {
-        for_each_own(to, cube(to), [&](std::size_t, std::int64_t box, const index3& c) {
+        for_each_own_cell(to, [&](std::int64_t box, const index3& c) {
             const auto x = centre(to, box, c);
             element(to, box, to.alpha_vector(), c) = what.alpha(x[0], x[1], x[2], to.h());
         });
@@ -135,7 +145,7 @@ void put_alpha(level& to, const problem& what) {
 }
 
 void put_right_hand_side(level& to, const problem& what) {
-    for_each_own(to, cube(to), [&](std::size_t, std::int64_t box, const index3& c) {
+    for_each_own_cell(to, [&](std::int64_t box, const index3& c) {
         const auto x = centre(to, box, c);
         element(to, box, f_vector, c) = what.f ? what.f(x[0], x[1], x[2], to.h()) : 0.0;
     });
@@ -148,18 +158,20 @@ void put_right_hand_side(level& to, std::span<const double> values) {
     agree(to.grid().ranks(), check_right_hand_side(to));
 }
 
-std::size_t own_cells(const level& of) { return elements(cube(of)) * of.own_boxes().size(); }
+std::size_t own_cells(const level& of) {
+    std::size_t count = 0;
+    for (const auto box : of.own_boxes()) count += elements(cells_of(of, box));
+    return count;
+}
 
 void copy_from(const level& from, int vector, std::span<double> values) {
     std::size_t next = 0;
-    for_each_own(from, cube(from),
-                 [&](std::size_t, std::int64_t box, const index3& c) { values[next++] = element(from, box, vector, c); });
+    for_each_own_cell(from, [&](std::int64_t box, const index3& c) { values[next++] = element(from, box, vector, c); });
 }
 
 void copy_to(const level& to, int vector, std::span<const double> values) {
     std::size_t next = 0;
-    for_each_own(to, cube(to),
-                 [&](std::size_t, std::int64_t box, const index3& c) { element(to, box, vector, c) = values[next++]; });
+    for_each_own_cell(to, [&](std::int64_t box, const index3& c) { element(to, box, vector, c) = values[next++]; });
 }
 
 double remove_mean(level& of, int vector) {
@@ -167,7 +179,7 @@ double remove_mean(level& of, int vector) {
     std::vector<double> sum{0};
     for (const auto box : of.own_boxes()) {
         const double* const u = of.at(box, vector);
-        for_each_cell(of.shape(), [&](std::int64_t c) { sum[0] += u[c]; });
+        for_each_cell(of.shape(box), [&](std::int64_t c) { sum[0] += u[c]; });
     }
     if (!of.on_one_rank()) {
         auto& ranks = of.grid().ranks();
@@ -177,7 +189,7 @@ double remove_mean(level& of, int vector) {
     const double mean = sum[0] / static_cast<double>(of.layout().grid().cells());
     for (const auto box : of.own_boxes()) {
         double* const u = of.at(box, vector);
-        for_each_cell(of.shape(), [&](std::int64_t c) { u[c] -= mean; });
+        for_each_cell(of.shape(box), [&](std::int64_t c) { u[c] -= mean; });
     }
     return mean;
 }

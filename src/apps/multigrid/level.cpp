@@ -31,28 +31,39 @@ namespace {
 constexpr std::int64_t smallest_box_for_pairs = 16;
 
 bool by_pairs(const problem& what, const array::box_layout& layout) {
-    return what.smooth == smoother::chebyshev && what.kind != discretisation::fv4 && layout.side() >= smallest_box_for_pairs;
+    return what.smooth == smoother::chebyshev && what.kind != discretisation::fv4 && layout.thinnest() >= smallest_box_for_pairs;
 }
 
 bool has_alpha(const problem& what) { return what.alpha || !what.alpha_values.empty(); }
 
 // No deeper than the boxes of the coarsest grids.
 int ghost_of(const traits& t, const problem& what, const array::box_layout& layout) {
-    return static_cast<int>(std::min<std::int64_t>(by_pairs(what, layout) ? 2 : t.depth, layout.side()));
+    return static_cast<int>(std::min<std::int64_t>(by_pairs(what, layout) ? 2 : t.depth, layout.thinnest()));
 }
 
 } // namespace
 
-level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange, int extra)
+level::level(runtime::world& ranks, const array::box_layout& layout, const array::index3& finest, const problem& what,
+             const exchange_setup& exchange, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
-      h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
       alpha_vector_(has_alpha(what) ? vectors_of_level + extra : -1), layout_(layout),
       grid_(ranks, layout, vectors_of_level + extra + (has_alpha(what) ? 1 : 0), ghost_of(traits_, what, layout)),
-      shape_(shape_of(grid_)),
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
                 std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange),
       exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), exchange), team_(exchange.team) {
-    for (const auto box : own_boxes()) outer_.push_back(find_outer(box));
+    for (const auto box : own_boxes()) {
+        outer_.push_back(find_outer(box));
+        own_cells_ += static_cast<std::size_t>(layout_.cells(box).cells());
+    }
+    const array::index3 cells = layout_.grid().high;
+    // The dimension of length 1. That with most cells here may be another, since halves are rounded up.
+    const auto longest = static_cast<std::size_t>(std::ranges::max_element(finest) - finest.begin());
+    h_ = 1.0 / static_cast<double>(cells[longest]);
+    for (std::size_t d = 0; d < 3; ++d) {
+        if (cells[d] * finest[longest] == cells[longest] * finest[d]) continue; // as long a cell: 1 to the last bit
+        const double ratio = static_cast<double>(cells[d] * finest[longest]) / static_cast<double>(cells[longest] * finest[d]);
+        stretch_[d] = ratio * ratio;
+    }
     if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange);
 }
 
@@ -78,17 +89,18 @@ coefficients level::coefficients_of(std::int64_t box) const {
 template <class Kernel> void level::with_rows(int u, const Kernel& kernel) {
     for_boxes([&](std::int64_t box) {
         thread_local base::aligned_vector<double> image;
-        image.resize(static_cast<std::size_t>(detail::whole_vectors(shape_.side)));
+        const box_shape shape = this->shape(box);
+        image.resize(static_cast<std::size_t>(detail::whole_vectors(shape.nx)));
         if (kind_ == discretisation::fv4) {
             thread_local base::aligned_vector<double> fluxes;
-            fluxes.resize(fourth_order_rows<>::room_for(shape_));
+            fluxes.resize(fourth_order_rows<>::room_for(shape));
             if (rough_) {
-                kernel(box, fourth_order_rows<true>(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
+                kernel(box, fourth_order_rows<true>(shape, coefficients_of(box), at(box, u), fluxes), image.data());
             } else {
-                kernel(box, fourth_order_rows<>(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
+                kernel(box, fourth_order_rows<>(shape, coefficients_of(box), at(box, u), fluxes), image.data());
             }
         } else {
-            kernel(box, two_point_rows(shape_, coefficients_of(box), at(box, u)), image.data());
+            kernel(box, two_point_rows(shape, coefficients_of(box), at(box, u)), image.data());
         }
     });
 }
@@ -105,19 +117,21 @@ void level::fill_beta_ghosts() {
         for (const auto box : own_boxes()) {
             std::array<bool, 3> tangential{true, true, true};
             tangential[static_cast<std::size_t>(d)] = false;
-            std::array<std::int64_t, 3> extent{shape_.side, shape_.side, shape_.side};
+            const box_shape shape = this->shape(box);
+            std::array<std::int64_t, 3> extent = shape.cells();
             const auto sides = outer(box);
             if (sides[static_cast<std::size_t>(d)][1]) ++extent[static_cast<std::size_t>(d)];
-            fill_outer_ghosts(at(box, vector), shape_, 1, sides, extrapolation_formula(shape_.side), tangential, extent);
+            fill_outer_ghosts(at(box, vector), shape, 1, sides, extrapolations(), tangential, extent);
         }
     }
 }
 
 // Whether beta differs along any face by more than twice its value there; the same on all ranks, which share faces.
 bool level::beta_is_rough() const {
-    const std::array<std::int64_t, 3> steps{1, shape_.pitch, shape_.plane};
     bool rough = false;
     for (const auto box : own_boxes()) {
+        const box_shape shape = this->shape(box);
+        const std::array<std::int64_t, 3> steps = shape.steps();
         for (std::size_t d = 0; d < 3; ++d) {
             const double* const beta = at(box, beta_i_vector + static_cast<int>(d));
             const std::array<std::int64_t, 2> along{steps[(d + 1) % 3], steps[(d + 2) % 3]};
@@ -125,11 +139,12 @@ bool level::beta_is_rough() const {
                 for (const std::int64_t t : along)
                     rough = rough || (beta[face] != 0 && std::abs(beta[face + t] - beta[face - t]) > 2 * beta[face]);
             };
-            for_each_cell(shape_, look);
+            for_each_cell(shape, look);
             if (!outer(box)[d][1]) continue;
             // behind the last cells: no other box has these faces
-            for (std::int64_t y = 0; y < shape_.side; ++y) {
-                for (std::int64_t x = 0; x < shape_.side; ++x) look(shape_.side * steps[d] + x * along[0] + y * along[1]);
+            const auto cells = shape.cells();
+            for (std::int64_t y = 0; y < cells[(d + 2) % 3]; ++y) {
+                for (std::int64_t x = 0; x < cells[(d + 1) % 3]; ++x) look(cells[d] * steps[d] + x * along[0] + y * along[1]);
             }
         }
     }
@@ -140,8 +155,7 @@ bool level::beta_is_rough() const {
 void level::fill_alpha_ghosts() {
     if (alpha_vector_ < 0) return;
     exchange_all_(alpha_vector_, array::halo_use::kept);
-    for (const auto box : own_boxes())
-        fill_outer_ghosts(at(box, alpha_vector_), shape_, 1, outer(box), extrapolation_formula(shape_.side));
+    for (const auto box : own_boxes()) fill_outer_ghosts(at(box, alpha_vector_), shape(box), 1, outer(box), extrapolations());
 }
 
 // Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension,
@@ -162,15 +176,16 @@ struct level::colouring {
 void level::indicate(std::int64_t box, const std::array<colouring, 3>& colours, const array::index3& wanted, double* into) const {
     const auto low = layout_.cells(box).low;
     const auto is_of_colour = [&](std::size_t d, std::int64_t cell) { return colours[d].of(low[d] + cell) == wanted[d]; };
-    std::vector<double> along_i(static_cast<std::size_t>(shape_.side));
-    for (std::int64_t i = 0; i < shape_.side; ++i) along_i[static_cast<std::size_t>(i)] = is_of_colour(0, i) ? 1.0 : 0.0;
-    for (std::int64_t k = 0; k < shape_.side; ++k) {
-        for (std::int64_t j = 0; j < shape_.side; ++j) {
-            double* const row = into + j * shape_.pitch + k * shape_.plane;
+    const box_shape shape = this->shape(box);
+    std::vector<double> along_i(static_cast<std::size_t>(shape.nx));
+    for (std::int64_t i = 0; i < shape.nx; ++i) along_i[static_cast<std::size_t>(i)] = is_of_colour(0, i) ? 1.0 : 0.0;
+    for (std::int64_t k = 0; k < shape.nz; ++k) {
+        for (std::int64_t j = 0; j < shape.ny; ++j) {
+            double* const row = into + j * shape.pitch + k * shape.plane;
             if (is_of_colour(1, j) && is_of_colour(2, k)) {
                 std::ranges::copy(along_i, row);
             } else {
-                std::fill_n(row, shape_.side, 0.0);
+                std::fill_n(row, shape.nx, 0.0);
             }
         }
     }
@@ -196,11 +211,21 @@ void level::probe(int diagonal_to, int off_diagonal_to) {
             const double* const image = at(box, scratch_vector);
             double* const diagonal = at(box, diagonal_to);
             double* const off_diagonal = at(box, off_diagonal_to);
-            for_each_cell(shape_, [=](std::int64_t c) {
+            for_each_cell(shape(box), [=](std::int64_t c) {
                 diagonal[c] += of_colour[c] * image[c];
                 off_diagonal[c] += (1 - of_colour[c]) * std::abs(image[c]);
             });
         });
+    }
+}
+
+void level::stretch_beta(std::size_t dimension, double factor) {
+    if (factor == 1) return;
+    for (const auto box : own_boxes()) {
+        box_shape faces = shape(box);
+        (dimension == 0 ? faces.nx : dimension == 1 ? faces.ny : faces.nz) += 1;
+        double* const beta = at(box, beta_i_vector + static_cast<int>(dimension));
+        for_each_cell(faces, [=](std::int64_t c) { beta[c] *= factor; });
     }
 }
 
@@ -213,7 +238,7 @@ void level::prepare() {
     for (const auto box : own_boxes()) {
         double* const diagonals = at(box, inverse_diagonal_vector);
         const double* const off_diagonal = at(box, f_vector);
-        for_each_cell(shape_, [&](std::int64_t c) {
+        for_each_cell(shape(box), [&](std::int64_t c) {
             double& diagonal = diagonals[c];
             largest = std::max(largest, (diagonal + off_diagonal[c]) / diagonal);
             diagonal = 1 / diagonal;
@@ -231,16 +256,22 @@ side_formulas level::formulas(int order) const {
     for (std::size_t d = 0; d < 3; ++d) {
         for (std::size_t end = 0; end < 2; ++end) {
             const bool dirichlet = sides_[d][end] == boundary::dirichlet;
-            found[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
+            found[d][end] = dirichlet ? dirichlet_formula(order, cells_along(d)) : neumann_formula(order, cells_along(d));
         }
     }
+    return found;
+}
+
+side_formulas level::extrapolations() const {
+    side_formulas found;
+    for (std::size_t d = 0; d < 3; ++d) found[d].fill(extrapolation_formula(cells_along(d)));
     return found;
 }
 
 void level::fill_outer(int vector, int order, int depth) {
     const auto timed = during(phase::boundary);
     const auto of_sides = formulas(order);
-    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), of_sides); });
+    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape(box), depth, outer(box), of_sides); });
 }
 
 void level::fill_ghosts(int vector) {
@@ -260,10 +291,16 @@ void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
     fill_outer(vector, formula.ghost_order, formula.reach);
 }
 
+void level::fill_halo(int vector) {
+    const auto timed = during(phase::exchange);
+    exchange_all_(vector);
+}
+
 void level::apply(int of, int image) {
     const auto timed = during(phase::residual);
     fill_ghosts(of);
-    with_rows(of, [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
+    with_rows(of,
+              [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape(box), rows, room, at(box, image)); });
 }
 
 void level::apply_to_boundary(const value_on_side& value, int image) {
@@ -279,17 +316,17 @@ void level::apply_to_boundary(const value_on_side& value, int image) {
             cell[d == 2 ? 1 : 2] += y;
             return weight_of_boundary(of_sides[d][end], layer) * value(d, end, cell);
         };
-        fill_outer_ghosts(at(box, u_vector), shape_, traits_.depth, outer(box), of_sides, offset);
+        fill_outer_ghosts(at(box, u_vector), shape(box), traits_.depth, outer(box), of_sides, offset);
     }
     with_rows(u_vector,
-              [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
+              [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape(box), rows, room, at(box, image)); });
 }
 
 void level::residual(int u, int f, int r) {
     const auto timed = during(phase::residual);
     fill_ghosts(u);
     with_rows(u, [&](std::int64_t box, const auto& rows, double* room) {
-        multigrid::residual(shape_, rows, room, at(box, f), at(box, r));
+        multigrid::residual(shape(box), rows, room, at(box, f), at(box, r));
     });
 }
 
@@ -315,7 +352,7 @@ void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
         exchange_(f, array::halo_use::kept);
     }
     // Of Neumann sides beta is 0, so that what lies off them does not count in between.
-    const auto formula = dirichlet_formula(traits_.ghost_order, shape_.side);
+    const auto formula = dirichlet_formula(traits_.ghost_order, layout_.thinnest()); // one for all: no dimension is that short
     const auto steps = chebyshev_steps();
     for (std::size_t step = 0; step < steps.size(); step += 2) {
         {
@@ -324,7 +361,7 @@ void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
         }
         fill_outer(u, traits_.ghost_order, 1);
         for_boxes([&](std::int64_t box) {
-            chebyshev_pair(shape_, coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
+            chebyshev_pair(shape(box), coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
                            steps[step], steps[step + 1], at(box, u), at(box, scratch_vector));
         });
     }
@@ -349,16 +386,16 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
             double* const y = at(box, next);
             switch (smoother_) {
             case smoother::chebyshev:
-                if (step == 0) return jacobi_step(shape_, rows, room, x, rhs, diagonal, chebyshev[0].gain, y);
-                return chebyshev_step(shape_, rows, room, x, rhs, diagonal, chebyshev[static_cast<std::size_t>(step)].ahead,
+                if (step == 0) return jacobi_step(shape(box), rows, room, x, rhs, diagonal, chebyshev[0].gain, y);
+                return chebyshev_step(shape(box), rows, room, x, rhs, diagonal, chebyshev[static_cast<std::size_t>(step)].ahead,
                                       chebyshev[static_cast<std::size_t>(step)].gain, y);
             case smoother::gauss_seidel: {
                 const auto low = layout_.cells(box).low;
-                return gauss_seidel_step(shape_, rows, room, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);
+                return gauss_seidel_step(shape(box), rows, room, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);
             }
             case smoother::jacobi:
                 constexpr double damping = 2.0 / 3.0;
-                return jacobi_step(shape_, rows, room, x, rhs, diagonal, damping, y);
+                return jacobi_step(shape(box), rows, room, x, rhs, diagonal, damping, y);
             }
         });
         std::swap(now, next);
@@ -369,7 +406,7 @@ double level::own_max_norm(int vector) const {
     const auto timed = during(phase::vectors);
     double most = 0;
     for (const auto box : own_boxes()) {
-        const double here = multigrid::max_norm(shape_, at(box, vector));
+        const double here = multigrid::max_norm(shape(box), at(box, vector));
         most = std::isnan(here) || std::isnan(most) ? std::nan("") : std::max(most, here);
     }
     return most;
@@ -390,7 +427,7 @@ double level::own_dot(int x, int y) const {
     for (const auto box : own_boxes()) {
         const double* const p = at(box, x);
         const double* const q = at(box, y);
-        for_each_cell(shape_, [&](std::int64_t c) { sum += p[c] * q[c]; });
+        for_each_cell(shape(box), [&](std::int64_t c) { sum += p[c] * q[c]; });
     }
     return sum;
 }
@@ -409,7 +446,7 @@ void level::combine(double p, int x, double q, int y, int z) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
         double* const to = at(box, z);
-        for_each_cell(shape_, [&](std::int64_t c) { to[c] = p * first[c] + q * second[c]; });
+        for_each_cell(shape(box), [&](std::int64_t c) { to[c] = p * first[c] + q * second[c]; });
     });
 }
 
@@ -419,7 +456,7 @@ void level::multiply(int x, int y, int z) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
         double* const to = at(box, z);
-        for_each_cell(shape_, [&](std::int64_t c) { to[c] = first[c] * second[c]; });
+        for_each_cell(shape(box), [&](std::int64_t c) { to[c] = first[c] * second[c]; });
     });
 }
 
@@ -427,7 +464,7 @@ void level::set(int vector, double value) {
     const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         double* const to = at(box, vector);
-        for_each_cell(shape_, [&](std::int64_t c) { to[c] = value; });
+        for_each_cell(shape(box), [&](std::int64_t c) { to[c] = value; });
     });
 }
 

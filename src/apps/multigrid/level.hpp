@@ -47,23 +47,27 @@ enum vector_name : int {
     vectors_of_level
 };
 
-/// Of a grid of cubic boxes, as the kernels want it.
-[[nodiscard]] inline box_shape shape_of(const array::block_grid<double>& grid) {
-    const auto e = grid.extents(0);
-    return {e.nx, e.pitch, e.plane};
+/// Of a box, as the kernels want it.
+[[nodiscard]] inline box_shape shape_of(const array::block_grid<double>& grid, std::int64_t box) {
+    const auto e = grid.extents(box);
+    return {e.nx, e.ny, e.nz, e.pitch, e.plane};
 }
 
 /// One grid of the hierarchy with its operator.
 class level {
   public:
-    /// Collective. `extra`: more vectors than vectors_of_level. The exchange's team shares the work on this rank's boxes too.
-    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange,
-          int extra = 0);
+    /// Collective. `finest`: cells of the finest grid, which are cubes; those of this grid, on the same lengths, need not be.
+    /// `extra`: more vectors than vectors_of_level. The exchange's team shares the work on this rank's boxes too.
+    level(runtime::world& ranks, const array::box_layout& layout, const array::index3& finest, const problem& what,
+          const exchange_setup& exchange, int extra = 0);
 
     [[nodiscard]] const array::block_grid<double>& grid() const noexcept { return grid_; }
     [[nodiscard]] const array::box_layout& layout() const noexcept { return layout_; }
-    [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
+    [[nodiscard]] box_shape shape(std::int64_t box) const { return shape_of(grid_, box); }
+    /// The side of a cell along the finest grid's longest dimension, whose length is 1.
     [[nodiscard]] double h() const noexcept { return h_; }
+    /// h^2 over the square of a cell's side along a dimension: the factor that beta's vectors of this level have. 1 for cubes.
+    [[nodiscard]] double stretch(std::size_t dimension) const noexcept { return stretch_[dimension]; }
     [[nodiscard]] double b() const noexcept { return b_; }
     [[nodiscard]] discretisation kind() const noexcept { return kind_; }
     /// What holds before the first (end 0) or behind the last cell of a dimension that is not periodic.
@@ -94,11 +98,14 @@ class level {
         } else {
             team_->for_each(std::ssize(boxes), [&](std::int64_t n) { what(boxes[n]); });
         }
-        work.done(boxes.size() * static_cast<std::size_t>(shape_.side * shape_.side * shape_.side));
+        work.done(own_cells_);
     }
 
     /// The room of alpha, where it varies; else -1.
     [[nodiscard]] int alpha_vector() const noexcept { return alpha_vector_; }
+
+    /// Multiplies the beta of faces normal to a dimension, those of the boundary too; by 1 it does nothing.
+    void stretch_beta(std::size_t dimension, double factor);
 
     /// Once beta and alpha are there: their ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
     void prepare();
@@ -106,6 +113,8 @@ class level {
     /// Ghosts of a vector, as its own stencil wants them, or of a formula's order with edges and corners. Collective.
     void fill_ghosts(int vector);
     void fill_ghosts_for(int vector, const prolongation_formula& formula);
+    /// Those that lie in other boxes, with edges and corners. Collective.
+    void fill_halo(int vector);
     /// image = A of, whose ghosts are filled first. Collective.
     void apply(int of, int image);
     /// image = A u for u = 0 on all cells and these values on Dirichlet sides, (dimension, end, a cell whose two other coordinates
@@ -135,6 +144,8 @@ class level {
     void smooth_by_pairs(int u, int f, bool halo_of_f_is_known);
     void fill_outer(int vector, int order, int depth);
     [[nodiscard]] side_formulas formulas(int order) const;
+    [[nodiscard]] side_formulas extrapolations() const;
+    [[nodiscard]] std::int64_t cells_along(std::size_t dimension) const { return layout_.grid().high[dimension]; }
     void fill_beta_ghosts();
     void fill_alpha_ghosts();
     [[nodiscard]] bool beta_is_rough() const;
@@ -148,12 +159,13 @@ class level {
     discretisation kind_;
     smoother smoother_;
     std::array<std::array<boundary, 2>, 3> sides_;
-    double a_, b_, h_;
+    double a_, b_, h_ = 0;
     int alpha_vector_;
     array::box_layout layout_;
     array::block_grid<double> grid_;
-    box_shape shape_;
+    std::array<double, 3> stretch_{1, 1, 1};
     std::vector<outer_sides> outer_; // of this rank's boxes
+    std::size_t own_cells_ = 0;
     ghost_exchange exchange_, exchange_all_;
     std::optional<ghost_exchange> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;

@@ -1,5 +1,7 @@
 #include "level_transfer.hpp"
 
+#include "coarsening.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -17,17 +19,18 @@ void start_in(runtime::notified_copies& round, const array::block_copy<double>& 
 
 } // namespace
 
-level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coarse_(&coarse), half_shape_(coarse.shape()) {
+level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coarse_(&coarse) {
     const auto& fine_layout = fine.layout();
     const auto& coarse_layout = coarse.layout();
-    if (fine_layout.blocks() == coarse_layout.blocks()) return;
-    auto shape = fine_layout.what();
-    shape.side /= 2;
+    const index3 cells = fine_layout.grid().high;
+    if (std::ranges::any_of(cells, [](std::int64_t n) { return n % 2 != 0; })) {
+        for (const std::int64_t n : cells) pairs_.emplace_back(n);
+    }
     auto& ranks = fine.grid().ranks();
-    halves_ =
-        std::make_unique<array::block_grid<double>>(ranks, array::box_layout(shape, ranks.size()), 1,
-                                                    static_cast<int>(std::min<std::int64_t>(coarse.grid().ghost(), shape.side)));
-    half_shape_ = shape_of(*halves_);
+    const array::box_layout half_layout(halved(fine_layout.what()), ranks.size());
+    if (half_layout == coarse_layout) return;
+    halves_ = std::make_unique<array::block_grid<double>>(
+        ranks, half_layout, 1, static_cast<int>(std::min<std::int64_t>(coarse.grid().ghost(), half_layout.thinnest())));
     for (std::int64_t box = 0; box < fine_layout.blocks(); ++box) {
         const int fine_owner = fine_layout.owner(box);
         const int coarse_owner = coarse_layout.owner(coarse_box_of(box));
@@ -48,12 +51,31 @@ level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coars
 }
 
 std::int64_t level_transfer::coarse_box_of(std::int64_t fine_box) const {
-    const index3 place = fine_->layout().place(fine_box);
-    return coarse_->layout().block_at({place[0] / 2, place[1] / 2, place[2] / 2});
+    return coarse_->layout().block_of(halves_->layout().cells(fine_box).low);
 }
 
 double* level_transfer::half(std::int64_t fine_box, int coarse_vector) const {
     return halves_ ? halves_->origin(fine_box, 0) : coarse_->at(fine_box, coarse_vector);
+}
+
+box_shape level_transfer::half_shape(std::int64_t fine_box) const {
+    return halves_ ? shape_of(*halves_, fine_box) : coarse_->shape(fine_box);
+}
+
+along_box<std::array<double, 3>> level_transfer::shares_of(std::int64_t fine_box) const {
+    along_box<std::array<double, 3>> found{};
+    const index3 low = fine_->layout().cells(fine_box).low;
+    for (std::size_t d = 0; d < 3; ++d) found[d] = pairs_[d].shares.data() + low[d] / 2;
+    return found;
+}
+
+const std::array<child_weights, 3>& level_transfer::weights_for(const prolongation_formula& formula) {
+    auto& found = weights_[{formula.reach, formula.ghost_order}];
+    if (found[0].empty()) {
+        const index3 cells = fine_->layout().grid().high;
+        for (std::size_t d = 0; d < 3; ++d) found[d] = children_of(cells[d], formula);
+    }
+    return found;
 }
 
 domain level_transfer::octant(std::int64_t fine_box, const index3& faces) const {
@@ -110,8 +132,12 @@ void level_transfer::spread(int coarse_vector, int reach) {
 
 void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {
     const auto timed = fine_->during(phase::restriction);
+    if (uneven()) fine_->fill_halo(fine_vector);
     fine_->for_boxes([&](std::int64_t box) {
-        multigrid::restrict_cells(fine_->shape(), fine_->at(box, fine_vector), half_shape_, half(box, coarse_vector));
+        const double* const from = fine_->at(box, fine_vector);
+        double* const to = half(box, coarse_vector);
+        if (uneven()) return multigrid::restrict_cells(fine_->shape(box), from, shares_of(box), half_shape(box), to);
+        multigrid::restrict_cells(fine_->shape(box), from, half_shape(box), to);
     });
     gather(coarse_vector, {});
 }
@@ -122,11 +148,21 @@ void level_transfer::restrict_coefficients() {
         const int vector = beta_i_vector + static_cast<int>(d);
         for (const auto box : fine_->own_boxes()) {
             // The last face of the boundary belongs to nobody else; others that are made on the way are overwritten.
-            restrict_faces(fine_->shape(), fine_->at(box, vector), d, half_shape_.side + 1, half_shape_, half(box, vector));
+            const box_shape coarse = half_shape(box);
+            const std::int64_t layers = coarse.cells()[d] + 1;
+            const double* const from = fine_->at(box, vector);
+            double* const to = half(box, vector);
+            if (uneven()) {
+                const std::int64_t first = fine_->layout().cells(box).low[d] / 2;
+                restrict_faces(fine_->shape(box), from, d, layers, shares_of(box), pairs_[d].faces.data() + first, coarse, to);
+            } else {
+                restrict_faces(fine_->shape(box), from, d, layers, coarse, to);
+            }
         }
         index3 faces{};
         faces[d] = 1;
         gather(vector, faces);
+        coarse_->stretch_beta(d, coarse_->stretch(d) / fine_->stretch(d));
     }
 }
 
@@ -134,8 +170,15 @@ void level_transfer::prolong(int coarse_vector, const prolongation_formula& form
     const auto timed = fine_->during(phase::interpolation);
     coarse_->fill_ghosts_for(coarse_vector, formula);
     spread(coarse_vector, formula.reach);
+    const std::array<child_weights, 3>* const weights = uneven() ? &weights_for(formula) : nullptr;
     fine_->for_boxes([&](std::int64_t box) {
-        multigrid::prolong(half_shape_, half(box, coarse_vector), formula, keep, fine_->shape(), fine_->at(box, fine_vector));
+        const double* const from = half(box, coarse_vector);
+        double* const to = fine_->at(box, fine_vector);
+        if (weights == nullptr) return multigrid::prolong(half_shape(box), from, formula, keep, fine_->shape(box), to);
+        along_box<std::array<double, 5>> of_box{};
+        const index3 low = fine_->layout().cells(box).low;
+        for (std::size_t d = 0; d < 3; ++d) of_box[d] = (*weights)[d].data() + low[d];
+        multigrid::prolong(half_shape(box), from, of_box, formula.reach, keep, fine_->shape(box), to);
     });
 }
 

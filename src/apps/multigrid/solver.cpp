@@ -3,6 +3,7 @@
 
 #include "bottom_solver.hpp"
 #include "boundary_values.hpp"
+#include "coarsening.hpp"
 #include "input.hpp"
 #include "level.hpp"
 #include "level_transfer.hpp"
@@ -19,26 +20,8 @@ namespace craton::multigrid {
 
 namespace {
 
-constexpr std::int64_t smallest_box_to_halve = 16; // boxes of 8 are gathered while they can be
-constexpr std::int64_t widest_bottom = 16;         // along its shortest dimension: more would be slow to solve without multigrid
-constexpr double mean_allowed = 1e-8;              // of the largest |f|, where constants are free
-
-std::int64_t shortest(const array::box_layout::shape& of) { return std::min({of.boxes[0], of.boxes[1], of.boxes[2]}) * of.side; }
-
-// The next coarser grid; nothing when there is none. Boxes stay as deep as the stencil reads.
-std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest, std::int64_t depth) {
-    const auto& boxes = fine.boxes;
-    if (shortest(fine) <= coarsest || fine.side % 2 != 0) return {};
-    auto next = fine;
-    if (fine.side < smallest_box_to_halve && boxes[0] % 2 == 0 && boxes[1] % 2 == 0 && boxes[2] % 2 == 0) {
-        for (auto& each : next.boxes) each /= 2;
-    } else if (fine.side / 2 >= depth) {
-        next.side /= 2;
-    } else {
-        return {};
-    }
-    return next;
-}
+constexpr std::int64_t widest_bottom = 16; // along its shortest dimension: more would be slow to solve without multigrid
+constexpr double mean_allowed = 1e-8;      // of the largest |f|, where constants are free
 
 bool leaves_constants_free(const problem& what, const array::box_layout::shape& shape) {
     if (what.a != 0) return false;
@@ -54,9 +37,9 @@ void check(const problem& what, const array::box_layout& layout) {
     if (!(what.a >= 0 && std::isfinite(what.a))) throw user_error(fmt::format("multigrid: a = {}; allowed: 0 or more", what.a));
     if (!(what.b > 0 && std::isfinite(what.b))) throw user_error(fmt::format("multigrid: b = {}; allowed: more than 0", what.b));
     const int smallest = 2 * traits_of(what.kind).depth;
-    if (layout.side() < smallest) {
-        throw user_error(fmt::format("multigrid: boxes of {} cells a side; allowed: at least {} with {}", layout.side(), smallest,
-                                     name_of(what.kind)));
+    if (layout.thinnest() < smallest) {
+        throw user_error(fmt::format("multigrid: boxes of {} cells a side; allowed: at least {} with {}", layout.thinnest(),
+                                     smallest, name_of(what.kind)));
     }
     if (layout.ranks() > layout.blocks()) {
         throw user_error(
@@ -86,7 +69,8 @@ struct solver::state {
     traits how;
     bool singular = false;
     std::size_t with_own_f =
-        1; // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
+        1;            // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
+    double scale = 0; // what residuals of the finest level are relative to
     std::vector<std::unique_ptr<level>> levels;
     std::optional<phase_times> times;
     std::vector<std::unique_ptr<level_transfer>> transfers; // from a level to the next coarser one
@@ -102,6 +86,13 @@ struct solver::state {
         v_cycle(at + 1);
         transfers[at]->prolong(u_vector, how.in_v_cycle, 1, u_vector);
         here.smooth(u_vector, f_vector, true);
+    }
+
+    // The largest |f| as it was given, before what is given on the boundary goes into it; that where f is 0.
+    template <class Given> void take_boundary(const Given& given) {
+        scale = levels[0]->max_norm(f_vector);
+        take_boundary_into_right_hand_side(*levels[0], given);
+        if (scale == 0) scale = levels[0]->max_norm(f_vector);
     }
 
     // Where constants are free: f as it was given must have no mean to speak of, and then has none.
@@ -139,26 +130,28 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     const std::int64_t coarsest = std::max<std::int64_t>(s.how.coarsest, s.singular ? 2 : 1);
     std::vector<array::box_layout::shape> shapes{layout.what()};
     while (const auto next = coarser(shapes.back(), coarsest, s.how.depth)) shapes.push_back(*next);
-    if (shortest(shapes.back()) > widest_bottom) {
-        const auto& last = shapes.back();
-        throw user_error(fmt::format(
-            "multigrid: {} x {} x {} boxes of {} cells a side cannot be made coarser; allowed: a grid that can be halved to "
-            "at most {} cells along its shortest dimension, as with powers of two",
-            last.boxes[0], last.boxes[1], last.boxes[2], last.side, widest_bottom));
-    }
+    const auto odd = odd_cut(layout.what());
+    if (odd && std::ranges::min(layout.grid().high) > widest_bottom)
+        throw user_error(fmt::format("multigrid: a box that begins at cell {}; allowed: even ones (box_layout::of_grid)", *odd));
     const exchange_setup exchange{options.exchange, s.team->size() > 1 ? s.team.get() : nullptr,
                                   std::make_shared<array::halo_turns>()};
     for (std::size_t at = 0; at < shapes.size(); ++at) {
         const int extra = at + 1 == shapes.size() ? bottom_vectors : 0;
-        s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, exchange, extra));
+        s.levels.push_back(
+            std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), layout.grid().high, what, exchange, extra));
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
+    // Where coarse cells are not made of whole fine ones, pieces of constants are too coarse a correction.
+    if (std::ranges::any_of(s.transfers, [](const auto& each) { return each->uneven(); }) && s.how.in_v_cycle.reach == 0)
+        s.how.in_v_cycle = linear_prolongation();
     put_beta(*s.levels[0], what);
     put_alpha(*s.levels[0], what);
-    for (const auto& each : s.transfers) each->restrict_coefficients();
-    for (const auto& each : s.levels) each->prepare();
+    for (std::size_t at = 0; at < s.levels.size(); ++at) {
+        s.levels[at]->prepare();
+        if (at < s.transfers.size()) s.transfers[at]->restrict_coefficients();
+    }
     put_right_hand_side(*s.levels[0], what); // preparing used its room
-    take_boundary_into_right_hand_side(*s.levels[0], what);
+    s.take_boundary(what);
     s.take_mean_of_right_hand_side();
 }
 
@@ -169,12 +162,13 @@ runtime::world& solver::ranks() const noexcept { return state_->levels[0]->grid(
 int solver::levels() const noexcept { return static_cast<int>(state_->levels.size()); }
 const array::box_layout& solver::layout(int at) const { return state_->levels.at(static_cast<std::size_t>(at))->layout(); }
 bool solver::singular() const noexcept { return state_->singular; }
+double solver::largest_right_hand_side() const noexcept { return state_->scale; }
 std::size_t solver::own_cells() const { return multigrid::own_cells(*state_->levels[0]); }
 
 void solver::set_right_hand_side(std::span<const double> f, const side_values& on_boundary) {
     state_->with_own_f = 1;
     put_right_hand_side(*state_->levels[0], f);
-    take_boundary_into_right_hand_side(*state_->levels[0], on_boundary);
+    state_->take_boundary(on_boundary);
     state_->take_mean_of_right_hand_side();
 }
 
@@ -251,7 +245,7 @@ double solver::residual_norm(int at) {
 
 double solver::relative_residual(int at) {
     const double residual = residual_norm(at);
-    const double largest = state_->levels[static_cast<std::size_t>(at)]->max_norm(f_vector);
+    const double largest = at == 0 ? state_->scale : state_->levels[static_cast<std::size_t>(at)]->max_norm(f_vector);
     return largest == 0 ? residual : residual / largest;
 }
 

@@ -54,7 +54,7 @@ problem rough_problem(discretisation kind) {
 
 void expect_diagonal_of_the_matrix(runtime::world& world, const box_layout& layout, discretisation kind) {
     const problem what = rough_problem(kind);
-    multigrid::level level(world, layout, what, {});
+    multigrid::level level(world, layout, layout.grid().high, what, {});
     put_beta(level, what);
     level.prepare();
     const auto cells = static_cast<std::size_t>(layout.grid().cells());

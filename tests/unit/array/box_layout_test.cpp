@@ -108,7 +108,29 @@ TEST(box_layout_test, what_is_beside_a_box) {
               halo_side(layout.cells(corner), {-1, 0, 0}, 1));
 }
 
+TEST(box_layout_test, grids_of_any_size_in_boxes_that_begin_at_even_cells) {
+    using cuts = std::vector<std::int64_t>;
+    const auto along = [](std::int64_t cells, std::int64_t side) {
+        return box_layout::cuts_of(box_layout::of_grid({cells, 4, 4}, side))[0];
+    };
+    EXPECT_EQ(along(32, 16), (cuts{0, 16, 32}));
+    EXPECT_EQ(along(50, 16), (cuts{0, 16, 32, 50})); // 2 left: the last box is longer
+    EXPECT_EQ(along(56, 16), (cuts{0, 16, 32, 48, 56}));
+    EXPECT_EQ(along(33, 7), (cuts{0, 8, 14, 22, 33}));
+    EXPECT_EQ(along(10, 16), (cuts{0, 10}));
+    const auto cubes = box_layout::of_grid({32, 16, 48}, 16);
+    EXPECT_EQ(cubes, (box_layout::shape{{2, 1, 3}, 16, {}, box_order::morton}));
+    const box_layout layout(box_layout::of_grid({50, 10, 17}, 16), 2);
+    EXPECT_EQ(layout.side(), 18);
+    std::int64_t cells = 0;
+    for (std::int64_t box = 0; box < layout.blocks(); ++box) cells += layout.cells(box).cells();
+    EXPECT_EQ(cells, 50 * 10 * 17);
+}
+
 TEST(box_layout_test, refuses_what_makes_no_sense) {
+    expect_user_error([] { (void)box_layout::of_grid({4, 0, 4}, 2); }, {"4 x 0 x 4 cells in boxes of 2", "at least 1"});
+    expect_user_error([] { box_layout({{2, 1, 1}, 4, {}, box_order::morton, {{{0, 4, 4}, {0, 4}, {0, 4}}}}, 1); },
+                      {"cuts [0, 4, 4] along x for 2 boxes", "from 0 up"});
     using tests::expect_user_error;
     expect_user_error([] { box_layout({{0, 1, 1}, 4, {}, box_order::morton}, 1); }, {"0 x 1 x 1 boxes", "at least 1"});
     expect_user_error([] { box_layout({{2048, 2048, 2048}, 4, {}, box_order::morton}, 1); }, {"fewer than 2^31"});

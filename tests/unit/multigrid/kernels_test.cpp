@@ -2,13 +2,16 @@
 
 #include <craton/apps/multigrid/kernels/between_levels.hpp>
 #include <craton/apps/multigrid/kernels/boundary.hpp>
+#include <craton/apps/multigrid/kernels/uneven_levels.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -23,7 +26,7 @@ struct box {
 
     box(std::int64_t side, std::int64_t ghosts) : ghost(ghosts) {
         const std::int64_t pitch = side + 2 * ghosts + 1; // faces have a layer more
-        shape = {side, pitch, pitch * pitch};
+        shape = {side, side, side, pitch, pitch * pitch};
         values.assign(static_cast<std::size_t>(pitch * pitch * pitch), 0.0);
     }
     double* first() { return values.data() + ghost * (1 + shape.pitch + shape.plane); }
@@ -172,6 +175,104 @@ TEST(boundary, ghosts_that_other_boxes_give_are_left_alone) {
     for_cells(-1, 5, [&](auto i, auto j, auto k) {
         const double wanted = i < 0 ? -2.5 * before.at(0, j, k) + 0.5 * before.at(1, j, k) : before.at(i, j, k);
         EXPECT_NEAR(u.at(i, j, k), wanted, 1e-14);
+    });
+}
+
+TEST(uneven_levels, of_an_even_number_are_pairs) {
+    const uneven_pair pair(6);
+    for (const auto& each : pair.shares) EXPECT_EQ(each, (std::array<double, 3>{0, 0.5, 0.5}));
+    for (const auto& each : pair.faces) EXPECT_EQ(each, (std::array<double, 2>{0, 1}));
+    for (const auto& formula :
+         {constant_prolongation(), linear_prolongation(), second_order_prolongation(), fourth_order_prolongation()}) {
+        const auto weights = children_of(6, formula);
+        for (std::size_t cell = 0; cell < 6; ++cell) {
+            for (std::size_t m = 0; m < 5; ++m)
+                EXPECT_NEAR(weights[cell][m], formula.lower[cell % 2 == 0 ? m : 4 - m], 1e-15) << cell << ", " << m;
+        }
+    }
+}
+
+TEST(uneven_levels, shares_are_lengths_of_overlaps) {
+    for (const std::int64_t n : {3, 5, 9, 33}) {
+        const uneven_pair pair(n);
+        const std::int64_t half = (n + 1) / 2;
+        const double length = static_cast<double>(n) / static_cast<double>(half); // of a coarse cell, in fine ones
+        for (std::int64_t cell = 0; cell < half; ++cell) {
+            for (std::int64_t m = 0; m < 3; ++m) {
+                const auto fine = static_cast<double>(2 * cell - 1 + m);
+                const double low = std::max(fine, static_cast<double>(cell) * length);
+                const double high = std::min(fine + 1, static_cast<double>(cell + 1) * length);
+                EXPECT_NEAR(pair.shares[static_cast<std::size_t>(cell)][static_cast<std::size_t>(m)],
+                            std::max(0.0, high - low) / length, 1e-14);
+            }
+        }
+    }
+}
+
+// The average over low ... high of x^power.
+double average_of_power(int power, double low, double high) {
+    return (std::pow(high, power + 1) - std::pow(low, power + 1)) / ((power + 1) * (high - low));
+}
+
+TEST(uneven_levels, averages_of_polynomials_are_exact) {
+    for (const auto& [formula, degree] : {std::pair{second_order_prolongation(), 2}, std::pair{fourth_order_prolongation(), 4}}) {
+        const auto weights = children_of(9, formula);
+        for (int power = 0; power <= degree; ++power) {
+            for (std::int64_t cell = 0; cell < 9; ++cell) {
+                double sum = 0;
+                for (std::int64_t m = 0; m < 5; ++m) {
+                    const auto coarse = static_cast<double>(cell / 2 + m - 2);
+                    sum += weights[static_cast<std::size_t>(cell)][static_cast<std::size_t>(m)] *
+                           average_of_power(power, coarse / 5, (coarse + 1) / 5);
+                }
+                const auto fine = static_cast<double>(cell);
+                EXPECT_NEAR(sum, average_of_power(power, fine / 9, (fine + 1) / 9), 1e-12) << power << ", " << cell;
+            }
+        }
+    }
+}
+
+// Beside sums over all fine cells and faces with the overlaps of whole cells.
+TEST(uneven_levels, kernels_equal_plain_sums) {
+    box fine(7, 2);
+    box coarse(4, 2);
+    fine.fill_at_random(3);
+    const uneven_pair pair(7);
+    const along_box<std::array<double, 3>> shares{pair.shares.data(), pair.shares.data(), pair.shares.data()};
+    restrict_cells(fine.shape, fine.first(), shares, coarse.shape, coarse.first());
+    const auto share = [&](std::int64_t of, std::int64_t cell) {
+        const std::int64_t m = cell - (2 * of - 1);
+        return m < 0 || m > 2 ? 0.0 : pair.shares[static_cast<std::size_t>(of)][static_cast<std::size_t>(m)];
+    };
+    for_cells(0, 4, [&](auto i, auto j, auto k) {
+        double sum = 0;
+        for_cells(0, 7, [&](auto x, auto y, auto z) { sum += share(i, x) * share(j, y) * share(k, z) * fine.at(x, y, z); });
+        EXPECT_NEAR(coarse.at(i, j, k), sum, 1e-14);
+    });
+    restrict_faces(fine.shape, fine.first(), 1, 5, shares, pair.faces.data(), coarse.shape, coarse.first());
+    for_cells(0, 4, [&](auto i, auto j, auto k) {
+        const auto& between = pair.faces[static_cast<std::size_t>(j)];
+        double sum = 0;
+        for_cells(0, 7, [&](auto x, auto y, auto z) {
+            const double face = y == 2 * j - 1 ? between[0] : y == 2 * j ? between[1] : 0;
+            sum += share(i, x) * face * share(k, z) * fine.at(x, y, z);
+        });
+        EXPECT_NEAR(coarse.at(i, j, k), sum, 1e-14);
+    });
+    coarse.fill_at_random(4);
+    const box before = fine;
+    const auto children = children_of(7, fourth_order_prolongation());
+    prolong(coarse.shape, coarse.first(), {children.data(), children.data(), children.data()}, 2, 0.5, fine.shape, fine.first());
+    box old = before;
+    for_cells(0, 7, [&](auto i, auto j, auto k) {
+        double sum = 0;
+        for_cells(-2, 3, [&](auto x, auto y, auto z) {
+            const auto weight = [&](std::int64_t cell, std::int64_t m) {
+                return children[static_cast<std::size_t>(cell)][static_cast<std::size_t>(m + 2)];
+            };
+            sum += weight(i, x) * weight(j, y) * weight(k, z) * coarse.at(i / 2 + x, j / 2 + y, k / 2 + z);
+        });
+        EXPECT_NEAR(fine.at(i, j, k), 0.5 * old.at(i, j, k) + sum, 1e-12);
     });
 }
 

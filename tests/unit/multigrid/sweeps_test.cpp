@@ -22,14 +22,14 @@ using craton::base::aligned_vector;
 class sweeps_test : public testing::TestWithParam<std::int64_t> {
   protected:
     static constexpr std::int64_t ghost = 4;
-    box_shape shape{GetParam(), (GetParam() + 2 * ghost + 7) / 8 * 8,
+    box_shape shape{GetParam(), GetParam(), GetParam(), (GetParam() + 2 * ghost + 7) / 8 * 8,
                     (GetParam() + 2 * ghost + 7) / 8 * 8 * (GetParam() + 2 * ghost)};
 
     using field = aligned_vector<double>;
     [[nodiscard]] field random_field(unsigned seed, double low, double high) const {
         std::mt19937 random(seed);
         std::uniform_real_distribution<double> number(low, high);
-        field values(static_cast<std::size_t>(shape.plane * (shape.side + 2 * ghost) + 64));
+        field values(static_cast<std::size_t>(shape.plane * (shape.nx + 2 * ghost) + 64));
         for (auto& each : values) each = number(random);
         return values;
     }
@@ -39,7 +39,7 @@ class sweeps_test : public testing::TestWithParam<std::int64_t> {
           alpha = random_field(4, 0, 1);
     field beta_i = random_field(5, 0.5, 2), beta_j = random_field(6, 0.5, 2), beta_k = random_field(7, 0.5, 2);
     coefficients with{0.7, 3.0, inside(alpha), {inside(beta_i), inside(beta_j), inside(beta_k)}};
-    aligned_vector<double> image = aligned_vector<double>(static_cast<std::size_t>(detail::whole_vectors(shape.side)));
+    aligned_vector<double> image = aligned_vector<double>(static_cast<std::size_t>(detail::whole_vectors(shape.nx)));
 
     template <class Stencil, class Rows> void same_images(const Stencil& stencil, const Rows& rows) {
         for_each_image(shape, rows, image.data(), std::array<const double*, 0>{},
@@ -81,9 +81,9 @@ TEST_P(sweeps_test, steps_equal_their_formulas) {
     same_cells(next, expected);
     for (std::int64_t parity = 0; parity < 2; ++parity) {
         gauss_seidel_step(shape, rows, image.data(), inside(u), inside(f), inside(diagonal), parity, inside(next));
-        for (std::int64_t k = 0; k < shape.side; ++k) {
-            for (std::int64_t j = 0; j < shape.side; ++j) {
-                for (std::int64_t i = 0; i < shape.side; ++i) {
+        for (std::int64_t k = 0; k < shape.nx; ++k) {
+            for (std::int64_t j = 0; j < shape.nx; ++j) {
+                for (std::int64_t i = 0; i < shape.nx; ++i) {
                     const std::int64_t c = i + j * shape.pitch + k * shape.plane;
                     inside(expected)[c] = inside(u)[c] + ((i + j + k) % 2 == parity ? relaxed(c) : 0.0);
                 }
@@ -99,12 +99,12 @@ TEST_P(sweeps_test, steps_equal_their_formulas) {
 // Two plain steps on the box and, where another box is beside it, a cell beyond; ghosts off outer sides by the formula in between.
 TEST_P(sweeps_test, a_pair_equals_two_steps) {
     const two_point_stencil stencil(shape, with);
-    for (int sides = 0; sides < 64; sides += shape.side > 8 ? 21 : 9) {
+    for (int sides = 0; sides < 64; sides += shape.nx > 8 ? 21 : 9) {
         for (const int order : {1, 2}) {
             const outer_sides outer{{{(sides & 1) != 0, (sides & 2) != 0},
                                      {(sides & 4) != 0, (sides & 8) != 0},
                                      {(sides & 16) != 0, (sides & 32) != 0}}};
-            const auto formula = dirichlet_formula(order, shape.side);
+            const auto formula = dirichlet_formula(order, shape.nx);
             const chebyshev_weights first{0.2, 1.1};
             const chebyshev_weights second{0.4, 1.3};
             auto newer = u;
@@ -114,7 +114,7 @@ TEST_P(sweeps_test, a_pair_equals_two_steps) {
             auto expected_older = older;
             const auto step = [&](const chebyshev_weights& w, field& from, field& to, std::int64_t beyond) {
                 const auto range = [&](std::size_t d) {
-                    return std::array<std::int64_t, 2>{outer[d][0] ? 0 : -beyond, shape.side + (outer[d][1] ? 0 : beyond)};
+                    return std::array<std::int64_t, 2>{outer[d][0] ? 0 : -beyond, shape.nx + (outer[d][1] ? 0 : beyond)};
                 };
                 for (std::int64_t k = range(2)[0]; k < range(2)[1]; ++k) {
                     for (std::int64_t j = range(1)[0]; j < range(1)[1]; ++j) {

@@ -12,7 +12,7 @@ namespace craton::multigrid {
 /// is not quite symmetric; nor are fv2 and fv4 themselves at Dirichlet sides.
 ///
 /// f and u: cells of this rank's boxes as in solver::solution(); f is the solver's right-hand side. The residuals returned are the
-/// largest over the largest |f|, from that of the first u on. Collective.
+/// largest over by.largest_right_hand_side(), from that of the first u on. Collective.
 [[nodiscard]] convergence conjugate_gradients(solver& by, std::span<const double> f, std::span<double> u, double tolerance,
                                               int most_steps, const progress& each = {});
 

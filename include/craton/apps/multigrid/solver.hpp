@@ -16,7 +16,8 @@
 
 namespace craton::multigrid {
 
-/// How a solution was reached: the largest residual over the largest |f| before every step and at the end.
+/// How a solution was reached: the largest residual over the largest |f| (solver::largest_right_hand_side) before every step and at
+/// the end.
 struct convergence {
     std::vector<double> residuals;
     bool converged = false;
@@ -41,8 +42,9 @@ struct solver_options {
 
 /// Full geometric multigrid on boxes: the numerics of HPGMG-FV (Shan et al. 2015, III).
 ///
-/// Levels: boxes are halved while larger than 8 cells a side, then eight are gathered into one while they can be, then halved on to
-/// the coarsest grid, which BiCGStab solves. Each rank works on its own boxes.
+/// Levels: each has half the cells of the finer one along each dimension, rounded up. Boxes are halved while larger than 8 cells a
+/// side, then two along each dimension are gathered into one, down to the coarsest grid, which BiCGStab solves: 1 cell along the
+/// shortest dimension (fv4: 2), or 1000 cells or fewer with an odd number along some dimension. Each rank works on its own boxes.
 ///
 /// All members are collective over the world but ranks, levels, layout, singular, own_cells and solution.
 ///
@@ -53,8 +55,9 @@ class solver {
   public:
     /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere,
     /// alpha is negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a
-    /// flux is given with fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when boxes have less
-    /// than 2 cells a side (fv4: 4), or halving them ends at more than 16 cells along the grid's shortest dimension.
+    /// flux is given with fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when a box has
+    /// less than 2 cells a side (fv4: 4), or, on a grid of more
+    /// than 16 cells along each dimension, begins at an odd cell.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
     ~solver();
@@ -68,8 +71,8 @@ class solver {
     [[nodiscard]] std::size_t own_cells() const;
 
     /// Another f, in place of the problem's, and what is given on the boundary (u or fluxes, 0 where nothing is), the same on every
-    /// rank. From here on "f" is what the cells' equations then have on their right-hand side: with values on Dirichlet sides it is
-    /// of the order of those / h^2. Overwrites u of the finest level. Throws user_error on every rank when one has another number
+    /// rank. The latter goes into the cells' equations, where it is of the order of values / h^2; residuals are relative to f as it
+    /// is given here all the same. Overwrites u of the finest level. Throws user_error on every rank when one has another number
     /// of values than own_cells() or a side another than it has faces, one is not finite, a periodic side has values, fv4 has a
     /// flux other than 0, or, where constants are free, the mean is more than 1e-8 of the largest.
     void set_right_hand_side(std::span<const double> f, const side_values& on_boundary = {});
@@ -88,6 +91,8 @@ class solver {
     /// Largest |f - A u| of a level, and that over the largest |f| (0 where f is 0).
     [[nodiscard]] double residual_norm(int level = 0);
     [[nodiscard]] double relative_residual(int level = 0);
+    /// The largest |f| as it was given; where that is 0, of what the boundary puts into it. The same on every rank. Not collective.
+    [[nodiscard]] double largest_right_hand_side() const noexcept;
 
     /// image = A u. Overwrites u of the finest level.
     void apply(std::span<const double> u, std::span<double> image);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
@@ -19,6 +21,7 @@ from craton.solvers.multigrid.values import Faces, Field, number, to_be_cut, tri
 Result = TypeVar("Result")
 
 METHODS = ("cycles", "cg")
+UNCONVERGED = ("warn", "raise", "ignore")
 OPERATORS = ("7pt", "fv2", "fv4")
 SMOOTHERS = ("chebyshev", "gsrb", "jacobi")
 ORDERS = ("lexicographic", "morton", "hilbert")
@@ -31,7 +34,7 @@ class Solution:
     u: Field
     """The solution, on the whole grid or on this rank's boxes, as f was given."""
     residuals: tuple[float, ...]
-    """Largest |f - A u| over the largest |f|: after the F-cycle, then after each V-cycle or step."""
+    """Largest |f - A u| over the largest |f| as it was given: after the F-cycle, then after each V-cycle or step."""
     converged: bool
 
     @property
@@ -45,7 +48,8 @@ class Solver:
 
     Fields are arrays [i, j, k] of cells: point values for the operator 7pt, averages over cells for fv2 and fv4. A field is
     given for the whole grid (shape `cells`, the same on every rank) or for this rank's boxes (shape `own_shape`:
-    (boxes, box, box, box), in the order of `first_cells`), and comes back likewise.
+    (boxes, box, box, box), in the order of `first_cells`), and comes back likewise. Where boxes are not all as large each has
+    the room of the largest: its cells (`box_cells`) come first along each dimension, and what is behind them counts for nothing.
 
     Everything but the attributes is collective: every rank of the world must call. What is wrong raises UserError, on every rank
     even if only one has it in its arrays.
@@ -58,6 +62,8 @@ class Solver:
     """Shape of a field on this rank's boxes."""
     first_cells: NDArray[np.int64]
     """(boxes of this rank, 3): i, j, k of the first cell of each."""
+    box_cells: NDArray[np.int64]
+    """(boxes of this rank, 3): cells of each along i, j, k."""
 
     def __init__(
         self,
@@ -77,8 +83,8 @@ class Solver:
     ) -> None:
         """cells: along each dimension; one number for a cube.
 
-        box: cells of a box along each dimension; `cells` are multiples of it, and both should have many factors of 2. There must be
-        at least as many boxes as ranks.
+        box: cells of a box along each dimension. The last box is shorter or longer where `cells` are no multiple of it. There must
+        be at least as many boxes as ranks. Any numbers will do; those with many factors of 2 are fastest.
 
         beta: a positive number, or three arrays of the whole grid, on the faces normal to each dimension. Their shapes are
         (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1); `faces_of_cells` makes them from values of cells. On sides
@@ -107,19 +113,21 @@ class Solver:
                 if given not in known:
                     raise UserError(f"multigrid: {name} = {given!r}; allowed: {', '.join(known)}")
             factor = (0.0 if alpha is None else 1.0) if a is None else number("a", a)
-            return self._boxes(), of_sides, factor, number("b", b), whole_number("threads", threads)
+            return self._largest_box(), of_sides, factor, number("b", b), whole_number("threads", threads)
 
-        boxes, of_sides, factor, b, threads = self.together(checked)
+        largest, of_sides, factor, b, threads = self.together(checked)
         # which boxes are this rank's follows from the layout alone
-        self.first_cells = _craton.boxes_of_rank(world, boxes, self.box, order)
-        self.own_shape = (len(self.first_cells), self.box, self.box, self.box)
+        own_boxes = _craton.boxes_of_rank(world, self.cells, self.box, order)
+        self.first_cells = own_boxes[:, 0]
+        self.box_cells = own_boxes[:, 1] - own_boxes[:, 0]
+        self.own_shape = (len(own_boxes), *largest)
         self._side_values = SideValues(self.cells, self._periodic, operator != "7pt")
         own_beta, own_alpha = self.together(
             lambda: (self._own_faces(beta), np.zeros(0) if alpha is None else self._own_values(alpha, "alpha")[0])
         )
         self._solver = _craton.MultigridSolver(
             world,
-            boxes,
+            self.cells,
             self.box,
             self._periodic,
             order,
@@ -140,8 +148,20 @@ class Solver:
 
     @property
     def levels(self) -> list[tuple[int, tuple[int, int, int], int]]:
-        """Per level, the finest first: side of a box in cells, boxes along each dimension, ranks that have some."""
+        """Per level, the finest first: longest side of a box in cells, boxes along each dimension, ranks that have some."""
         return self._solver.levels
+
+    @property
+    def grids(self) -> list[tuple[int, int, int]]:
+        """Per level, the finest first: cells along each dimension."""
+        return self._solver.grids
+
+    def box_slices(self) -> list[tuple[slice, slice, slice]]:
+        """Where each of this rank's boxes is in a field of the whole grid."""
+        return [
+            (slice(i, i + nx), slice(j, j + ny), slice(k, k + nz))
+            for (i, j, k), (nx, ny, nz) in zip(self.first_cells.tolist(), self.box_cells.tolist(), strict=True)
+        ]
 
     def solve(
         self,
@@ -151,6 +171,7 @@ class Solver:
         tolerance: float = 1e-8,
         most: int = 50,
         method: Literal["cycles", "cg"] = "cycles",
+        unconverged: Literal["warn", "raise", "ignore"] = "warn",
         progress: Callable[[int, float], object] | None = None,
     ) -> Solution:
         """An F-cycle, then at most so many V-cycles until the largest residual is at most `tolerance` times the largest |f|.
@@ -159,17 +180,21 @@ class Solver:
         every side that is not periodic, or one per dimension, each of which may be a pair (before the first cell, behind the last).
         Each is None (0), a number, an array of the side's faces (say (ny, nz) for the first dimension), or a function of x, y,
         z that takes and gives arrays. An array has values at the faces' centres for 7pt, averages over faces for fv2 and fv4.
-        The "f" that residuals are compared with is then the right-hand side of the cells' equations, of the order of the values
-        / h^2.
+        Residuals are relative to the f given here, whatever the boundary adds to the cells' equations; where f is 0, to what it
+        adds, of the order of the values / h^2.
 
-        method "cg": conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders of
-        magnitude. progress(step, residual) is called on every rank as they come. Not to have converged is no error: see
-        Solution.converged.
+        method "cg": flexible conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders
+        of magnitude; the V-cycle need not be symmetric. progress(step, residual) is called on every rank as they come.
+
+        unconverged: where the tolerance has not been reached, "warn" warns on rank 0 (unless most = 0), "raise" raises UserError on every rank, and
+        "ignore" says nothing: see Solution.converged.
         """
 
         def checked() -> tuple[float, int]:
             if method not in METHODS:
                 raise UserError(f"multigrid: method = {method!r}; allowed: {', '.join(METHODS)}")
+            if unconverged not in UNCONVERGED:
+                raise UserError(f"multigrid: unconverged = {unconverged!r}; allowed: {', '.join(UNCONVERGED)}")
             if progress is not None and not callable(progress):
                 raise UserError(f"multigrid: progress = {progress!r}; allowed: a function of step and residual")
             return number("tolerance", tolerance), whole_number("most", most)
@@ -179,6 +204,13 @@ class Solver:
         self._solver.set_right_hand_side(values, self.together(lambda: self._side_values.arrays(boundary_values)))
         step = self._solver.solve if method == "cycles" else self._solver.solve_by_conjugate_gradients
         residuals, converged = step(tolerance, most, progress)
+        if not converged and unconverged != "ignore":
+            steps = "cycles" if method == "cycles" else "steps of conjugate gradients"
+            told = f"multigrid: residual {residuals[-1]:.3g} after {len(residuals) - 1} {steps}; allowed: {tolerance:g}"
+            if unconverged == "raise":
+                raise UserError(told)
+            if self.world.rank == 0 and most > 0:
+                warnings.warn(told, stacklevel=2)
         return Solution(self._field(self._solver.solution(), is_whole), tuple(residuals), converged)
 
     def apply(self, u: ArrayLike) -> Field:
@@ -207,9 +239,10 @@ class Solver:
         whole = to_be_cut(field, "field", str(self.cells))
         if whole.shape != self.cells:
             raise UserError(f"multigrid: field of shape {whole.shape}; allowed: {self.cells}")
-        s = self.box
-        parts = [whole[i : i + s, j : j + s, k : k + s] for i, j, k in self.first_cells]
-        return np.stack(parts, dtype=np.float64)
+        own = np.zeros(self.own_shape)
+        for room, of_box in zip(self._rooms(own), self.box_slices(), strict=True):
+            room[...] = whole[of_box]
+        return own
 
     def whole(self, own: ArrayLike) -> Field:
         """The whole grid, on every rank, from every rank's own part."""
@@ -220,17 +253,21 @@ class Solver:
         """Collective: every rank does its work. An error of one is raised on all as UserError, so that nobody waits for it."""
         return on_all(self.world, work, "multigrid")
 
-    def _boxes(self) -> tuple[int, int, int]:
-        """Boxes along each dimension."""
-        if self.box < 1 or any(n < 1 or n % self.box for n in self.cells):
+    def _largest_box(self) -> tuple[int, int, int]:
+        """Cells of the longest box along each dimension."""
+        if self.box < 1 or any(n < 1 for n in self.cells):
             shape = " x ".join(map(str, self.cells))
-            raise UserError(f"multigrid: cells = {shape} with box = {self.box}; allowed: multiples of the box's side")
-        x, y, z = (n // self.box for n in self.cells)
-        if x * y * z < self.world.size:
-            raise UserError(
-                f"multigrid: boxes = {x * y * z} on {self.world.size} ranks; allowed: at least one box per rank"
-            )
+            raise UserError(f"multigrid: cells = {shape} with box = {self.box}; allowed: at least 1 of each")
+        cuts = _craton.box_cuts(self.cells, self.box)
+        boxes = math.prod(len(along) - 1 for along in cuts)
+        if boxes < self.world.size:
+            raise UserError(f"multigrid: boxes = {boxes} on {self.world.size} ranks; allowed: at least one box per rank")
+        x, y, z = (int(np.diff(along).max()) for along in cuts)
         return x, y, z
+
+    def _rooms(self, own: Field) -> list[Field]:
+        """Views of each box's cells in a field of this rank's boxes."""
+        return [part[:nx, :ny, :nz] for part, (nx, ny, nz) in zip(own, self.box_cells.tolist(), strict=True)]
 
     def _own(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """_own_values, agreed on by all ranks."""
@@ -246,19 +283,21 @@ class Solver:
             raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
         whole = given.shape == self.cells
         own = self.own_part(given) if whole else np.asarray(given, dtype=np.float64)
-        return np.ascontiguousarray(own.transpose(0, 3, 2, 1)).reshape(-1), whole
+        if not own.size:
+            return np.zeros(0), whole
+        return np.concatenate([room.transpose(2, 1, 0).reshape(-1) for room in self._rooms(own)]), whole
 
     def _shapes(self) -> str:
         return f"{self.cells}, or {self.own_shape} of this rank's boxes"
 
     def _field(self, values: Field, whole: bool) -> Field:
-        boxes, s = self.own_shape[0], self.box
-        own = values.reshape(boxes, s, s, s).transpose(0, 3, 2, 1)
+        field = np.zeros(self.cells if whole else self.own_shape)
+        rooms = [field[of_box] for of_box in self.box_slices()] if whole else self._rooms(field)
+        ends = np.cumsum([room.size for room in rooms])
+        for room, part in zip(rooms, np.split(values, ends[:-1]), strict=True):
+            room[...] = part.reshape(room.shape[::-1]).transpose(2, 1, 0)
         if not whole:
-            return np.ascontiguousarray(own)
-        field = np.zeros(self.cells)
-        for (i, j, k), part in zip(self.first_cells, own, strict=True):
-            field[i : i + s, j : j + s, k : k + s] = part
+            return field
         return self._solver.sum_over_ranks(field.reshape(-1)).reshape(self.cells)
 
     def _own_faces(self, beta: float | Sequence[ArrayLike]) -> Faces:
@@ -275,11 +314,9 @@ class Solver:
                 raise UserError(f"multigrid: beta of shapes {', '.join(map(str, shapes))}; allowed: {allowed}")
         own = []
         for axis, values in enumerate(faces):
-            sides = [self.box] * 3
-            sides[axis] += 1
             parts = [
-                values[tuple(slice(at, at + n) for at, n in zip(first, sides, strict=True))]
-                for first in self.first_cells
+                values[tuple(slice(each.start, each.stop + (d == axis)) for d, each in enumerate(of_box))]
+                for of_box in self.box_slices()
             ]
             own.append(np.concatenate([part.transpose(2, 1, 0).reshape(-1) for part in parts], dtype=np.float64))
         return own[0], own[1], own[2]

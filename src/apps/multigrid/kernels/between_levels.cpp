@@ -7,11 +7,11 @@
 namespace craton::multigrid {
 
 void restrict_cells(const box_shape& fine, const double* u, const box_shape& coarse, double* u_coarse) {
-    for (std::int64_t k = 0; k < coarse.side; ++k) {
-        for (std::int64_t j = 0; j < coarse.side; ++j) {
+    for (std::int64_t k = 0; k < coarse.nz; ++k) {
+        for (std::int64_t j = 0; j < coarse.ny; ++j) {
             const double* const from = u + 2 * j * fine.pitch + 2 * k * fine.plane;
             double* const to = u_coarse + j * coarse.pitch + k * coarse.plane;
-            for (std::int64_t i = 0; i < coarse.side; ++i) {
+            for (std::int64_t i = 0; i < coarse.nx; ++i) {
                 const double* const eight = from + 2 * i;
                 const auto pair = [&](std::int64_t at) { return eight[at] + eight[at + 1]; };
                 to[i] = 0.125 * (pair(0) + pair(fine.pitch) + pair(fine.plane) + pair(fine.plane + fine.pitch));
@@ -22,13 +22,13 @@ void restrict_cells(const box_shape& fine, const double* u, const box_shape& coa
 
 void restrict_faces(const box_shape& fine, const double* beta, std::size_t dimension, std::int64_t layers, const box_shape& coarse,
                     double* beta_coarse) {
-    const std::array<std::int64_t, 3> fine_steps{1, fine.pitch, fine.plane};
-    const std::array<std::int64_t, 3> coarse_steps{1, coarse.pitch, coarse.plane};
+    const std::array<std::int64_t, 3> fine_steps = fine.steps();
+    const std::array<std::int64_t, 3> coarse_steps = coarse.steps();
     const std::size_t t = dimension == 0 ? 1 : 0;
     const std::size_t v = dimension == 2 ? 1 : 2;
     for (std::int64_t layer = 0; layer < layers; ++layer) {
-        for (std::int64_t y = 0; y < coarse.side; ++y) {
-            for (std::int64_t x = 0; x < coarse.side; ++x) {
+        for (std::int64_t y = 0; y < coarse.cells()[v]; ++y) {
+            for (std::int64_t x = 0; x < coarse.cells()[t]; ++x) {
                 const double* const four = beta + 2 * (layer * fine_steps[dimension] + x * fine_steps[t] + y * fine_steps[v]);
                 beta_coarse[layer * coarse_steps[dimension] + x * coarse_steps[t] + y * coarse_steps[v]] =
                     0.25 * (four[0] + four[fine_steps[t]] + four[fine_steps[v]] + four[fine_steps[t] + fine_steps[v]]);
@@ -54,8 +54,9 @@ void prolong_by(const box_shape& coarse, const double* u_coarse, const prolongat
         weights[0][static_cast<std::size_t>(m)] = formula.lower[static_cast<std::size_t>(2 - reach + m)];
         weights[1][static_cast<std::size_t>(m)] = formula.lower[static_cast<std::size_t>(2 + reach - m)];
     }
-    const std::int64_t width = coarse.side + 2 * reach;
-    std::vector<double> plane(static_cast<std::size_t>(width * width));
+    const std::int64_t width = coarse.nx + 2 * reach;
+    const std::int64_t rows = coarse.ny + 2 * reach;
+    std::vector<double> plane(static_cast<std::size_t>(width * rows));
     std::vector<double> row(static_cast<std::size_t>(width));
     // to = the rows at from + m * step, weighted.
     const auto combine = [=](const std::array<double, taps>& w, const double* from, std::int64_t step, double* to) {
@@ -66,18 +67,18 @@ void prolong_by(const box_shape& coarse, const double* u_coarse, const prolongat
             to[i] = sum;
         }
     };
-    for (std::int64_t k = 0; k < fine.side; ++k) {
-        for (std::int64_t j = 0; j < width; ++j) {
+    for (std::int64_t k = 0; k < fine.nz; ++k) {
+        for (std::int64_t j = 0; j < rows; ++j) {
             combine(weights[static_cast<std::size_t>(k & 1)],
                     u_coarse - reach + (j - reach) * coarse.pitch + (k / 2 - reach) * coarse.plane, coarse.plane,
                     plane.data() + j * width);
         }
-        for (std::int64_t j = 0; j < fine.side; ++j) {
+        for (std::int64_t j = 0; j < fine.ny; ++j) {
             combine(weights[static_cast<std::size_t>(j & 1)], plane.data() + j / 2 * width, width, row.data());
             double* const to = u + j * fine.pitch + k * fine.plane;
             const double* const from = row.data();
 #pragma GCC ivdep
-            for (std::int64_t i = 0; i < coarse.side; ++i) {
+            for (std::int64_t i = 0; i < coarse.nx; ++i) {
                 double lower = 0;
                 double upper = 0;
                 for (int m = 0; m < taps; ++m) {

@@ -4,24 +4,25 @@
 
 namespace craton::multigrid {
 
-ghost_formula dirichlet_formula(int order, std::int64_t side) {
-    if (order >= 4 && side >= 4) {
+ghost_formula dirichlet_formula(int order, std::int64_t cells) {
+    if (order >= 4 && cells >= 4) {
         return {{{{-77.0 / 12, 43.0 / 12, -17.0 / 12, 3.0 / 12}, {-505.0 / 12, 335.0 / 12, -145.0 / 12, 27.0 / 12}}}, 4};
     }
-    if (order >= 2 && side >= 2) return {{{{-5.0 / 2, 1.0 / 2}, {}}}, 2};
+    if (order >= 2 && cells >= 2) return {{{{-5.0 / 2, 1.0 / 2}, {}}}, 2};
     return {{{{-1.0}, {}}}, 1};
 }
 
-ghost_formula neumann_formula(int order, std::int64_t side) {
-    if (order >= 4 && side >= 4) return {{{{1.0 / 2, 9.0 / 10, -1.0 / 2, 1.0 / 10}, {-15.0 / 2, 29.0 / 2, -15.0 / 2, 3.0 / 2}}}, 4};
-    if (side >= 2) return {{{{1, 0}, {0, 1}}}, 2};
+ghost_formula neumann_formula(int order, std::int64_t cells) {
+    if (order >= 4 && cells >= 4)
+        return {{{{1.0 / 2, 9.0 / 10, -1.0 / 2, 1.0 / 10}, {-15.0 / 2, 29.0 / 2, -15.0 / 2, 3.0 / 2}}}, 4};
+    if (cells >= 2) return {{{{1, 0}, {0, 1}}}, 2};
     return {{{{1}, {1}}}, 1};
 }
 
-ghost_formula extrapolation_formula(std::int64_t side) {
-    if (side >= 5) return {{{{5, -10, 10, -5, 1}, {}}}, 5};
-    if (side == 4) return {{{{4, -6, 4, -1}, {}}}, 4};
-    if (side >= 2) return {{{{2, -1}, {}}}, 2};
+ghost_formula extrapolation_formula(std::int64_t cells) {
+    if (cells >= 5) return {{{{5, -10, 10, -5, 1}, {}}}, 5};
+    if (cells == 4) return {{{{4, -6, 4, -1}, {}}}, 4};
+    if (cells >= 2) return {{{{2, -1}, {}}}, 2};
     return {{{{1}, {}}}, 1};
 }
 
@@ -49,9 +50,9 @@ void fill_row(double* inside, std::int64_t low, std::int64_t high, std::int64_t 
 template <class Offset>
 void fill(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
           const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents, const Offset& offset) {
-    const std::array<std::int64_t, 3> steps{1, shape.pitch, shape.plane};
+    const std::array<std::int64_t, 3> steps = shape.steps();
     std::array<std::int64_t, 3> extent = extents;
-    for (auto& each : extent) each = each == 0 ? shape.side : each;
+    for (std::size_t d = 0; d < 3; ++d) extent[d] = extent[d] == 0 ? shape.cells()[d] : extent[d];
     // Cells that are known: where a box is beside this one its halo is, else only once the dimension has been done.
     std::array<std::int64_t, 3> low{};
     std::array<std::int64_t, 3> high{};

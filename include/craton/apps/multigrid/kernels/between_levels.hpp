@@ -7,7 +7,8 @@
 
 namespace craton::multigrid {
 
-/// Fine cells (2 i, 2 j, 2 k) ... (2 i + 1, 2 j + 1, 2 k + 1) make up coarse cell (i, j, k). `fine.side` is twice `coarse.side`.
+/// Fine cells (2 i, 2 j, 2 k) ... (2 i + 1, 2 j + 1, 2 k + 1) make up coarse cell (i, j, k). Along each dimension there are
+/// twice as many fine cells as coarse ones; uneven_levels.hpp has the others.
 
 /// Means of 8 cells.
 void restrict_cells(const box_shape& fine, const double* u, const box_shape& coarse, double* u_coarse);

@@ -63,7 +63,7 @@ class two_point_rows {
     void operator()(std::int64_t j, std::int64_t k, double* image) const {
         using detail::load;
         const std::int64_t row = j * shape_.pitch + k * shape_.plane;
-        for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
+        for (std::int64_t i = 0; i < shape_.nx; i += detail::lanes_per_vector) {
             const double* const u = u_ + row + i;
             const detail::lanes here = load(u);
             const auto net_flux = [&](std::size_t d, std::int64_t s) {
@@ -93,7 +93,7 @@ template <bool rough = false> class fourth_order_rows {
           below_(across_k_ + width_), under_(below_ + width_) {}
 
     [[nodiscard]] static std::size_t room_for(const box_shape& shape) {
-        return static_cast<std::size_t>((3 + shape.side) * padded_width(shape));
+        return static_cast<std::size_t>((3 + shape.ny) * padded_width(shape));
     }
 
     void operator()(std::int64_t j, std::int64_t k, double* __restrict image) const {
@@ -120,7 +120,7 @@ template <bool rough = false> class fourth_order_rows {
         const double scale = -c_.scale / flux_factor;
         // What is read first for rows to come lies a plane ahead, of u two.
         const std::int64_t soon = detail::rows_ahead * p + q;
-        for (std::int64_t i = 0; i < shape_.side; i += step) {
+        for (std::int64_t i = 0; i < shape_.nx; i += step) {
             const double* const a = u + i;
             __builtin_prefetch(a + soon + q);
             for (const double* const each : beta) __builtin_prefetch(each + soon + i);
@@ -159,7 +159,7 @@ template <bool rough = false> class fourth_order_rows {
     static constexpr double flux_factor = 48.0;
 
     [[nodiscard]] static std::int64_t padded_width(const box_shape& shape) {
-        return detail::whole_vectors(shape.side) + detail::lanes_per_vector;
+        return detail::whole_vectors(shape.nx) + detail::lanes_per_vector;
     }
     [[nodiscard]] static detail::lanes across(const double* u, std::int64_t s) { return detail::load(u + s) - detail::load(u - s); }
 
@@ -182,7 +182,7 @@ template <bool rough = false> class fourth_order_rows {
         using detail::load;
         const std::int64_t p = shape_.pitch;
         const std::int64_t q = shape_.plane;
-        for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
+        for (std::int64_t i = 0; i < shape_.nx; i += detail::lanes_per_vector) {
             const double* const a = u + i;
             detail::store(under + i, flux(load(a) - load(a - q), load(a + q) - load(a - 2 * q), across(a, 1) - across(a - q, 1),
                                           across(a, p) - across(a - q, p), beta + i, 1, p));

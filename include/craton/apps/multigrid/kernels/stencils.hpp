@@ -8,7 +8,11 @@ namespace craton::multigrid {
 
 /// The cells of a box and how they lie: cell (i, j, k), counted from the first interior one, is at i + j * pitch + k * plane.
 struct box_shape {
-    std::int64_t side = 0, pitch = 0, plane = 0;
+    std::int64_t nx = 0, ny = 0, nz = 0;
+    std::int64_t pitch = 0, plane = 0;
+
+    [[nodiscard]] constexpr std::array<std::int64_t, 3> cells() const { return {nx, ny, nz}; }
+    [[nodiscard]] constexpr std::array<std::int64_t, 3> steps() const { return {1, pitch, plane}; }
 };
 
 /// a u - b div(beta grad u) on one box. beta[d] holds values of faces: at a cell, of the face between it and the one before it in

@@ -16,11 +16,11 @@ namespace craton::multigrid {
 
 /// what(c) for the cells c of each row, as a loop that may be vectorised: iterations do not depend on each other.
 template <class What> void for_each_cell(const box_shape& shape, const What& what) {
-    for (std::int64_t k = 0; k < shape.side; ++k) {
-        for (std::int64_t j = 0; j < shape.side; ++j) {
+    for (std::int64_t k = 0; k < shape.nz; ++k) {
+        for (std::int64_t j = 0; j < shape.ny; ++j) {
             const std::int64_t row = j * shape.pitch + k * shape.plane;
 #pragma GCC ivdep
-            for (std::int64_t i = 0; i < shape.side; ++i) what(row + i);
+            for (std::int64_t i = 0; i < shape.nx; ++i) what(row + i);
         }
     }
 }
@@ -30,16 +30,16 @@ template <class What> void for_each_cell(const box_shape& shape, const What& wha
 template <class Rows, class What, std::size_t count>
 void for_each_image(const box_shape& shape, const Rows& rows, double* image, const std::array<const double*, count>& streams,
                     const What& what) {
-    for (std::int64_t k = 0; k < shape.side; ++k) {
-        for (std::int64_t j = 0; j < shape.side; ++j) {
+    for (std::int64_t k = 0; k < shape.nz; ++k) {
+        for (std::int64_t j = 0; j < shape.ny; ++j) {
             const std::int64_t row = j * shape.pitch + k * shape.plane;
             for (const double* const stream : streams) {
                 const double* const soon = stream + row + detail::rows_ahead * shape.pitch;
-                for (std::int64_t i = 0; i < shape.side; i += detail::lanes_per_vector) __builtin_prefetch(soon + i);
+                for (std::int64_t i = 0; i < shape.nx; i += detail::lanes_per_vector) __builtin_prefetch(soon + i);
             }
             rows(j, k, image);
 #pragma GCC ivdep
-            for (std::int64_t i = 0; i < shape.side; ++i) what(row + i, image[i], i, j, k);
+            for (std::int64_t i = 0; i < shape.nx; ++i) what(row + i, image[i], i, j, k);
         }
     }
 }
