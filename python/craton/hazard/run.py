@@ -15,6 +15,7 @@ from typing import Any
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config
 from craton.hazard.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.band import check_periods
 from craton.hazard.pipeline.beside_models import Beside, models_beside, write_beside
 from craton.hazard.pipeline.graph import tasks_of
 from craton.hazard.pipeline.inputs import write_inputs
@@ -43,6 +44,7 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, report:
     UserError for what cannot be computed, before anything in the folder is touched. UserError for what failed, once everything else
     is done and the results of finished sites are written.
     """
+    check_periods(config)
     job = _Run.of(config, report, console)
     inputs = {"the configuration": str(config.path)}
     with begun(ALONE, job.folder, job.start, overwrite, inputs) as (_, progress):
