@@ -30,6 +30,7 @@ from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import check_sources
 from craton.seismology.wave_run.sampling import ground_of, samples_per_side
 from craton.seismology.wave_run.setup import Setup
+from craton.waves.file_hints import file_hints
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -130,7 +131,7 @@ class Simulation:
 
     def save(self, path: str) -> None:
         """Collective: a checkpoint, replaced when it is whole; what modules were given is on disk."""
-        self.run.save(path)
+        self.run.save(path, file_hints(self.config))
 
     def restore(self, path: str) -> None:
         """Collective, before modules are added: goes on from a checkpoint, bit for bit as the run that made it."""

@@ -118,6 +118,14 @@ def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
     same(tmp_path / "serial", finished, 1e-5)
 
 
+def test_one_rank_can_write_for_all(finished, tmp_path):
+    striped = "[run]\nstriping_factor = 4\nstriping_unit_mb = 1.0\ncb_nodes = 1\n\n[grid]\nsize_km"
+    path = write_config(tmp_path, ("[grid]\nsize_km", striped))
+    done = craton("run", path, "--directory", "one-writer", "--no-report", "--ranks", 3, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    same(tmp_path / "one-writer", finished)
+
+
 @pytest.mark.long
 def test_media_written_in_parts_are_the_same(finished, tmp_path):
     whole = write_config(tmp_path)

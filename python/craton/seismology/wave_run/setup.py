@@ -229,7 +229,7 @@ def _point(source: SourceConfig, grid: Grid) -> PointSource:
     if source.lon_lat:
         x, y = grid.x_y(*source.lon_lat)
         place = (float(x), float(y), source.depth_m)
-    amplitude: Any = source.force_N
+    amplitude: Any = source.stress_Nm if source.mode.startswith("stress") else source.force_N
     if source.mode == "moment_rate":
         amplitude = source.moment_Nm
         if source.strike_dip_rake_deg:
