@@ -314,7 +314,10 @@ def waves_config(
         source |= {"time_function": "gaussian", "sigma_s": config.green.sigma_s}
     else:
         source |= {"time_function": "file", "time_file": str(pulse)}
-    raw = config._ground_tables() | {
+    tables = config._ground_tables()
+    # all wave runs have one step, whatever paths begin at their sites
+    tables["time"] = tables["time"] | {"path_error": 0.0}
+    raw = tables | {
         "sgt": {"points": str(points) if points else "", "every": config.green.every},
         "checkpoint": {"every_s": config.run.checkpoint_s},
         "run": run,

@@ -66,7 +66,7 @@ class Simulation:
         self.setup = on_all(world, lambda: Setup(config))
         found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
         on_root(comm, lambda: check_sources(self.setup, found))
-        self.dt_s = self.setup.step_s(found)
+        self.dt_s = on_root(comm, lambda: self.setup.step_s(found))
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = self.setup.decomposition(comm.size)
         options = solver_options(self.setup, self.dt_s, threads or config.run.threads)

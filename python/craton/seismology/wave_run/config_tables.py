@@ -161,7 +161,14 @@ class TimeConfig:
     """How long, and in what steps."""
 
     duration_s: float = setting(REQUIRED, number(1e-9, 1e7, "s"), "s")
-    dt_s: float = setting(0.0, number(0, 1e5, "s"), "s; 0 takes 0.95 of the largest stable step")
+    dt_s: float = setting(
+        0.0, number(0, 1e5, "s"), "s; 0 takes 0.95 of the largest stable step, or less for path_error"
+    )
+    path_error: float = setting(
+        0.05,
+        number(0, 100),
+        "where dt_s is 0: the part of a motion that may be wrong at the end of the longest path; 0: whatever it is",
+    )
 
 
 @dataclass(frozen=True)
