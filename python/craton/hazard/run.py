@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from craton.cli.output import say
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config
 from craton.hazard.folder import HazardFolder, HazardRecord
@@ -107,7 +108,8 @@ class _Run:
         folder = HazardFolder(config.run.directory)
         work = Work.of(config)
         steps = waves_of(work).steps
-        tasks, beside = tasks_of(work, folder, report), models_beside(work)
+        tasks = tasks_of(work, folder, report)
+        beside = models_beside(work, lambda line: say(console, line))
         config.run.runs_on.check(tasks, config.run.all_cores)
         start = Start("hazard", config.to_dict(), str(config.path), PHASES, threads=config.run.all_cores)
         return _Run(work, folder, tasks, beside, steps, start, report, console)

@@ -351,7 +351,7 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     work = Work.of(config)
     falling = np.linspace(0.9, 0.1, len(work.levels_g()))
     curves = [HazardCurve(site, measure, 50.0, work.levels_g(), falling) for site in "AB" for measure in MEASURES]
-    monkeypatch.setattr("craton.hazard.run.models_beside", lambda _: {"BooreAtkinson2008": curves})
+    monkeypatch.setattr("craton.hazard.run.models_beside", lambda *_: {"BooreAtkinson2008": curves})
     recorded = folder.record.read_text()
     logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
     for written in (True, False):
