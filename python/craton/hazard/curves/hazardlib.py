@@ -25,7 +25,8 @@ def load() -> Any:
     """openquake.hazardlib. ImportError without it."""
     if GSIM not in sys.modules:
         _put_in_place()
-    library: Any = importlib.import_module("openquake.hazardlib")
+    from openquake import hazardlib as library
+
     library.gsim = sys.modules[GSIM]
     return library
 

@@ -255,5 +255,5 @@ def timeline_figure(record: HazardRecord) -> Figure:
     axes.set_title(
         f"{record.schedule}: {record.jobs_s:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing"
     )
-    figure.legend(loc="outside lower right", ncols=len(KINDS), fontsize=8)
+    figure.legend(loc="outside lower left", ncols=len(KINDS), fontsize=8)  # on narrow screens the right is out of sight
     return figure
