@@ -372,10 +372,10 @@ Collective, blocking. A dataset each, [time][z][y][x]; names as of field(). Othe
 
 Not collective, but the same on every rank. fields: {name: (nz, ny, nx)}; first: where the part begins, (x, y, z), counted
 in strides. It is called on a thread of its own; what it raises ends the run.)")
-        .def("save", &run::save, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
+        .def("save", &run::save, "path"_a, "hints"_a = hint_map{}, nb::call_guard<nb::gil_scoped_release>(),
              R"(Writes a checkpoint, whole or not at all; what modules were given is on disk too.
 
-Collective, blocking. UserError on every rank when it cannot be written.)")
+Collective, blocking. hints go to MPI-IO. UserError on every rank when it cannot be written.)")
         .def(
             "restore", [](run& r, const std::string& path) { without_gil([&] { return r.waves().restore(path); }); }, "path"_a,
             R"(Goes on from a checkpoint; returns its note.

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -106,14 +107,20 @@ void close(const comm::communicator& ranks, const file_purpose& file, hdf5_handl
     comm::agree(ranks, at_closing);
 }
 
-// What a hint says of it; MiB where none does, as Lustre's are.
-std::uintmax_t stripe_bytes(const transfer_options& options) {
+// 0 where none says it.
+std::int64_t number_of_hint(const transfer_options& options, const std::string& name) {
     hints all = options.hints;
     all.merge(hints_from_environment());
-    std::uintmax_t stripe = 0;
-    if (const auto given = all.find("striping_unit"); given != all.end())
-        std::from_chars(given->second.data(), given->second.data() + given->second.size(), stripe);
-    return stripe > 0 ? stripe : std::uintmax_t{1} << 20;
+    std::int64_t number = 0;
+    if (const auto given = all.find(name); given != all.end())
+        std::from_chars(given->second.data(), given->second.data() + given->second.size(), number);
+    return std::max<std::int64_t>(number, 0);
+}
+
+// What a hint says of it; MiB where none does, as Lustre's are.
+std::uintmax_t stripe_bytes(const transfer_options& options) {
+    const std::int64_t stripe = number_of_hint(options, "striping_unit");
+    return stripe > 0 ? static_cast<std::uintmax_t>(stripe) : std::uintmax_t{1} << 20;
 }
 
 } // namespace
@@ -123,12 +130,20 @@ std::string file_purpose::cannot_save(const std::string& reason) const {
                        reason);
 }
 
+std::int64_t writers(const transfer_options& options, std::int64_t ranks) {
+    const std::int64_t wanted = number_of_hint(options, "cb_nodes");
+    return wanted > 0 ? std::min(wanted, ranks) : ranks;
+}
+
 hdf5_handle collective_access(const comm::communicator& ranks, const transfer_options& options) {
     std::string failure;
     hints all;
     try {
         all = options.hints;
         all.merge(hints_from_environment()); // keeps what is there already
+        // Open MPI divides the number of ranks by it, and ends with a signal where that is none.
+        if (const auto given = all.find("cb_nodes"); given != all.end())
+            given->second = fmt::format("{}", writers(options, ranks.size()));
         const comm::info refused_here(all);
         if (options.buffer_bytes < 1) failure = "file transfer: buffer_bytes is 0; allowed: 1 or more";
     } catch (const user_error& error) {

@@ -23,6 +23,10 @@ struct file_purpose {
 /// Collective. Throws user_error on every rank for hints that cannot be, and where hints or buffer sizes differ between ranks.
 [[nodiscard]] hdf5_handle collective_access(const comm::communicator& ranks, const transfer_options& options);
 
+/// How many of so many ranks write samples for all: hint cb_nodes of those given or, without, of the environment; all of them where
+/// it is missing, no whole number above 0, or more than there are. Not collective.
+[[nodiscard]] std::int64_t writers(const transfer_options& options, std::int64_t ranks);
+
 /// H5Fcreate (with H5F_ACC_TRUNC) and H5Fopen (H5F_ACC_RDONLY or H5F_ACC_RDWR) by all ranks together; invalid where it failed on
 /// this one. Collective. Ends the job when it takes longer than patience allows: Open MPI 4 may come back on no rank when one of
 /// them cannot open the file.

@@ -8,17 +8,18 @@
 namespace craton::io {
 
 item_gather::item_gather(const comm::communicator& ranks, std::span<const std::int64_t> own, std::int64_t total, std::int64_t unit,
-                         std::int64_t units_at_once)
-    : rank_(ranks.rank()), size_(ranks.size()), total_(total), own_(own.begin(), own.end()) {
+                         std::int64_t units_at_once, std::int64_t writers)
+    : rank_(ranks.rank()), size_(ranks.size()), writers_(writers), total_(total), own_(own.begin(), own.end()) {
+    CRATON_ASSERT(writers >= 1 && writers <= size_);
     CRATON_ASSERT(std::is_sorted(own.begin(), own.end()) && std::adjacent_find(own.begin(), own.end()) == own.end());
     CRATON_ASSERT(own.empty() || (own.front() >= 0 && own.back() < total));
     const std::int64_t units = (total + unit - 1) / unit;
-    const std::int64_t units_per_writer = std::max<std::int64_t>(1, (units + size_ - 1) / size_);
+    const std::int64_t units_per_writer = std::max<std::int64_t>(1, (units + writers_ - 1) / writers_);
     per_writer_ = units_per_writer * unit;
     per_slice_ = std::clamp<std::int64_t>(units_at_once, 1, units_per_writer) * unit;
     rounds_ = (per_writer_ + per_slice_ - 1) / per_slice_;
     std::vector<std::int64_t> counts(static_cast<std::size_t>(size_));
-    for (const std::int64_t item : own_) ++counts[static_cast<std::size_t>(item / per_writer_)];
+    for (const std::int64_t item : own_) ++counts[static_cast<std::size_t>(rank_of(item / per_writer_))];
     auto received = ranks.exchange(own_, counts);
     theirs_ = std::move(received.values);
     theirs_first_.push_back(0);
@@ -27,13 +28,22 @@ item_gather::item_gather(const comm::communicator& ranks, std::span<const std::i
 }
 
 bool item_gather::has_all() const {
-    const std::int64_t first = std::min(total_, rank_ * per_writer_);
+    const std::int64_t writer = writer_of(rank_);
+    if (writer < 0) return theirs_.empty();
+    const std::int64_t first = std::min(total_, writer * per_writer_);
     std::vector<bool> has(static_cast<std::size_t>(std::min(total_, first + per_writer_) - first));
     for (const std::int64_t item : theirs_) has[static_cast<std::size_t>(item - first)] = true;
     return std::find(has.begin(), has.end(), false) == has.end();
 }
 
-item_gather::range item_gather::slice_of(std::int64_t writer, std::int64_t round) const {
+std::int64_t item_gather::writer_of(std::int64_t rank) const {
+    const std::int64_t writer = (rank * writers_ + size_ - 1) / size_;
+    return writer < writers_ && rank_of(writer) == rank ? writer : -1;
+}
+
+item_gather::range item_gather::slice_of(std::int64_t rank, std::int64_t round) const {
+    const std::int64_t writer = writer_of(rank);
+    if (writer < 0) return {};
     const std::int64_t end = std::min(total_, (writer + 1) * per_writer_);
     const std::int64_t first = std::min(end, writer * per_writer_ + round * per_slice_);
     return {first, std::min(end, first + per_slice_)};

@@ -53,7 +53,7 @@ struct series_file::state {
         sort_points(own);
         const std::int64_t unit_bytes = 4 * points_per_chunk * components * at_once;
         gather.emplace(world.communicator(), sorted, description.points, points_per_chunk,
-                       piece_bytes(options.transfer) / unit_bytes);
+                       piece_bytes(options.transfer) / unit_bytes, writers(options.transfer, world.size()));
         buffer.resize(sorted.size() * static_cast<std::size_t>(components * at_once));
         samples = file.samples_written();
         kept = samples;

@@ -57,7 +57,7 @@ struct snapshot_file::state {
         const std::int64_t layer = description.extent[0] * description.extent[layers_are_z ? 1 : 2];
         const auto numbers = own_numbers();
         gather.emplace(all, numbers, description.extent[0] * description.extent[1] * description.extent[2], layer,
-                       room / (4 * layer));
+                       room / (4 * layer), writers(options.transfer, world.size()));
         buffer.resize(static_cast<std::size_t>(at_once * fields * cells));
         samples = file.samples_written();
     }

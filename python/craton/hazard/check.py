@@ -6,12 +6,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from craton.cli.output import facts_table
 from craton.hazard.config import Config
 from craton.hazard.folder import HazardFolder
-from craton.hazard.motion.pulses import flat_spectrum
+from craton.hazard.pipeline.band import Band, check_periods, pulse_left
 from craton.hazard.pipeline.graph import tasks_of
 from craton.hazard.pipeline.wave_runs import waves_of
 from craton.hazard.pipeline.work import Work
@@ -47,6 +45,13 @@ class Findings:
     """What the pulse reaches."""
     pulse_left: dict[float, float]
     """What the pulse leaves of each period, in seconds; 1 is all."""
+    shortest_resolved_s: float
+    longest_resolved_s: float
+    """Ends of the band of periods that the waves resolve."""
+    resolved: str
+    """The same in words."""
+    unresolved: dict[float, str]
+    """Periods outside it that the configuration wants all the same, and why they are not resolved."""
     points: int
     """Of strain Green's tensors."""
     samples: int
@@ -71,7 +76,11 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self) | {"pulse_left": {str(period): left for period, left in self.pulse_left.items()}}
+        by_period = {
+            name: {str(period): value for period, value in getattr(self, name).items()}
+            for name in ("pulse_left", "unresolved")
+        }
+        return asdict(self) | by_period
 
     def table(self) -> Table:
         """A table for a console."""
@@ -90,6 +99,8 @@ class Findings:
                 f"{self.wave_runs} wave runs",
             ),
             ("pulse", f"reaches {self.highest_hz:.3g} Hz; leaves {left}"),
+            ("resolves", self.resolved),
+            *(("hatched", f"{period:g} s: {why}") for period, why in self.unresolved.items()),
             ("tensors", f"{self.points:,} points, {self.samples:,} samples every {self.sample_s:.4g} s"),
             ("seismograms", f"{self.seismogram_s:.3g} s from the beginning of a rupture"),
             (
@@ -111,6 +122,7 @@ class Findings:
 
 def examine(config: Config) -> Findings:
     """What a run does and needs. Computes nothing. UserError for what would keep it from working."""
+    band = check_periods(config)
     work = Work.of(config)
     waves, tasks = waves_of(work), tasks_of(work, HazardFolder(config.run.directory))
     cores = config.run.all_cores
@@ -137,7 +149,13 @@ def examine(config: Config) -> Findings:
         steps=waves.steps,
         wave_runs=directions * len(work.position_m),
         highest_hz=waves.highest_hz,
-        pulse_left=_left(config),
+        pulse_left=dict(
+            zip(config.measures.periods_s, pulse_left(config, config.measures.periods_s).tolist(), strict=True)
+        ),
+        shortest_resolved_s=band.shortest_s,
+        longest_resolved_s=band.longest_s,
+        resolved=str(band),
+        unresolved=_unresolved(config, band),
         points=points,
         samples=samples,
         sample_s=sample_s,
@@ -154,11 +172,6 @@ def examine(config: Config) -> Findings:
     )
 
 
-def _left(config: Config) -> dict[float, float]:
-    """What the pulse leaves of each period."""
-    frequency = 1 / np.array(config.measures.periods_s)
-    if config.green.sigma_s:
-        part = np.exp(-0.5 * (2 * np.pi * frequency * config.green.sigma_s) ** 2)
-    else:
-        part = flat_spectrum(frequency, config.green.highest_hz)
-    return {period: float(left) for period, left in zip(config.measures.periods_s, part, strict=True)}
+def _unresolved(config: Config, band: Band) -> dict[float, str]:
+    """Periods that are wanted although they are outside the band, and why they are."""
+    return {period: why for period in config.measures.periods_s if (why := band.why_not(period))}

@@ -167,6 +167,11 @@ class MeasuresConfig:
     periods_s: tuple[float, ...] = setting(
         (2.0, 3.0, 5.0, 10.0), _list(1e-3, 1e4, "s", empty=False, growing=True), "s; of response spectra"
     )
+    unresolved_periods_s: tuple[float, ...] = setting(
+        (),
+        _list(1e-3, 1e4, "s", empty=True, growing=True),
+        "s; those of periods_s that are wanted although the waves do not resolve them: hatched wherever they are shown",
+    )
     damping: float = setting(0.05, number(0, 0.99), "of the oscillators, as a part of critical")
     slip_rate: str = setting("liu", choice(*SHAPES), "shape of each subfault's slip rate")
     shaking: str = setting("rotd50", choice(*SHAKING), "of the two horizontal components, for curves and maps")
@@ -263,9 +268,14 @@ class Config(Configuration):
             raise self.wrong(
                 "[grid] origin_lon_lat = []; allowed: [longitude, latitude], because curves are of places on the Earth"
             )
+        periods = ", ".join(f"{p:g}" for p in self.measures.periods_s)
+        for period in self.measures.unresolved_periods_s:
+            if period not in self.measures.periods_s:
+                raise self.wrong(
+                    f"[measures] unresolved_periods_s has {period:g}; allowed: some of periods_s: {periods}"
+                )
         first = self.hazard.period_s
         if first and first not in self.measures.periods_s:
-            periods = ", ".join(f"{p:g}" for p in self.measures.periods_s)
             raise self.wrong(f"[hazard] period_s = {first:g}; allowed: one of [measures] periods_s: {periods}")
 
 
@@ -304,7 +314,10 @@ def waves_config(
         source |= {"time_function": "gaussian", "sigma_s": config.green.sigma_s}
     else:
         source |= {"time_function": "file", "time_file": str(pulse)}
-    raw = config._ground_tables() | {
+    tables = config._ground_tables()
+    # all wave runs have one step, whatever paths begin at their sites
+    tables["time"] = tables["time"] | {"path_error": 0.0}
+    raw = tables | {
         "sgt": {"points": str(points) if points else "", "every": config.green.every},
         "checkpoint": {"every_s": config.run.checkpoint_s},
         "run": run,
@@ -320,6 +333,7 @@ def template() -> str:
     )
     examples = {
         "green.highest_hz": 0.5,
+        "measures.periods_s": [4.0, 5.0, 10.0],
         "grid.size_km": [40.0, 30.0, 16.0],
         "grid.spacing_m": 500.0,
         "grid.origin_lon_lat": [-118.0, 34.0],

@@ -31,10 +31,13 @@ class Answer:
     columns: tuple[tuple[str, str, str], ...]
     """of each the heading for people, the key in JSON, the format of a value"""
     rows: list[tuple[Any, ...]]
+    note: str = ""
+    """why the waves do not resolve it"""
 
     def table(self) -> Table:
         """The table, for a console."""
-        table = Table(title=self.title, title_justify="left")
+        note = f"not resolved: {self.note}" if self.note else None
+        table = Table(title=self.title, title_justify="left", caption=note, caption_justify="left")
         for heading, _, form in self.columns:
             table.add_column(heading, justify="right" if form else "left")
         for row in self.rows:
@@ -47,7 +50,8 @@ class Answer:
         rows = [
             [None if isinstance(value, float) and math.isnan(value) else value for value in row] for row in self.rows
         ]
-        return {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}
+        found = {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}
+        return found | ({"note": f"not resolved: {self.note}"} if self.note else {})
 
 
 def curve(results: Results, site: str | None, measure: str | None, output: Path | None) -> Answer:
@@ -67,7 +71,7 @@ def curve(results: Results, site: str | None, measure: str | None, output: Path 
         ("probability", "probability", ".6g"),
         ("per year", "annual_rate", ".6g"),
     )
-    return Answer(f"{chosen} at {name}, {shown.years:g} years", columns, list(rows))
+    return Answer(f"{chosen} at {name}, {shown.years:g} years", columns, list(rows), shown.note)
 
 
 def hazard_map(results: Results, measure: str | None, probability: float | None, output: Path | None) -> Answer:
@@ -90,7 +94,7 @@ def hazard_map(results: Results, measure: str | None, probability: float | None,
         ("latitude", "latitude_deg", ".5f"),
         ("level, g", "level_g", ".5g"),
     )
-    return Answer(f"{chosen} exceeded with {wanted:g} in {found.years:g} years", columns, rows)
+    return Answer(f"{chosen} exceeded with {wanted:g} in {found.years:g} years", columns, rows, found.note)
 
 
 def disaggregation(
@@ -117,9 +121,11 @@ def disaggregation(
     found = results.disaggregation(name, chosen, level)
     shares = sorted(found.bins(), key=lambda one: -one[3])
     rows = [(source, magnitude, distance_km, PERCENT * share) for magnitude, distance_km, source, share in shares]
+    noted = [found.note] if found.note else []
+    header = ("source", "magnitude", "distance_km", "share_percent", *["note"] * bool(noted))
     _save(
         output,
-        lambda path: write_csv(path, [("source", "magnitude", "distance_km", "share_percent"), *rows]),
+        lambda path: write_csv(path, [header, *((*row, *noted) for row in rows)]),
         lambda: pictures.disaggregation_figure(found, f"{chosen} above {level:.3g} g at {name}"),
     )
     columns = (
@@ -129,7 +135,8 @@ def disaggregation(
         ("share, %", "share_percent", ".2f"),
     )
     means = f"mean M {found.mean_magnitude:.2f} at {1e-3 * found.mean_distance_m:.1f} km"
-    return Answer(f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, {means}", columns, rows)
+    title = f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, {means}"
+    return Answer(title, columns, rows, found.note)
 
 
 def _probability(results: Results, given: float | None) -> float:

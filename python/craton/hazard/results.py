@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,11 @@ class Results:
         """Measures of shaking; the one that is looked at first is the first."""
         return tuple(imt(period) for period in self.work.config.periods_s)
 
+    @property
+    def unresolved(self) -> dict[str, str]:
+        """Measures that the waves do not resolve, and why."""
+        return {imt(period): why for period in self.work.config.periods_s if (why := self.work.note(period))}
+
     def checked(self, site: str | None = None, measure: str | None = None) -> tuple[str, str]:
         """A site and a measure of those that there are; by default the first. UserError for others."""
         for what, value, known in (("site", site, self.names), ("measure", measure, self.imts)):
@@ -105,7 +110,12 @@ class Results:
         """The curve of one finished site."""
         with self._file(site) as file:
             group, years = file[f"curves/{measure}"], float(file.attrs["years"])
-            return HazardCurve(site, measure, years, group["levels"][()], group["probability"][()])
+            levels, probability, period_s = (
+                group["levels"][()],
+                group["probability"][()],
+                float(group.attrs["period_s"]),
+            )
+            return HazardCurve(site, measure, years, levels, probability, self.work.note(period_s))
 
     def all_curves(self) -> list[HazardCurve]:
         """The curve of each measure and each finished site."""
@@ -122,10 +132,12 @@ class Results:
     def disaggregation(self, site: str, measure: str, level: float) -> Disaggregation:
         """Shares at any level, g, from the measures of all variations. UserError where none exceeds it."""
         found = read_measures(self.folder.finished(site), "measures")
-        column = [imt(period) for period in found.measures.periods_s.tolist()].index(measure)
+        periods_s = found.measures.periods_s.tolist()
+        column = [imt(period) for period in periods_s].index(measure)
         with self._file(site) as file:
             distance = file["ruptures/distance_m"][()]
-        return disaggregated(self.work, found.rupture, shaking_of(self.work, found)[:, column], distance, level)
+        shares = disaggregated(self.work, found.rupture, shaking_of(self.work, found)[:, column], distance, level)
+        return replace(shares, note=self.work.note(periods_s[column]))
 
     def at_first_probability(self, site: str) -> Disaggregation | None:
         """Shares of the first measure, at the level that has the first probability; None where the curve has no such level."""
@@ -186,11 +198,25 @@ def write_files(results: Results) -> list[Path]:
 
 def _shares(results: Results) -> list[list[str]]:
     """A row for each bin that has a share, at the first probability."""
-    rows = [["site", "measure", "level_g", "annual_rate", "source", "magnitude", "distance_km", "share"]]
+    note = results.work.note(results.work.config.periods_s[0])
+    rows = [
+        [
+            "site",
+            "measure",
+            "level_g",
+            "annual_rate",
+            "source",
+            "magnitude",
+            "distance_km",
+            "share",
+            *["note"] * bool(note),
+        ]
+    ]
     for site in results.names:
         found = results.at_first_probability(site)
         if found is not None:
+            noted = [found.note] if found.note else []
             first = [site, results.imts[0], f"{found.level:.9g}", f"{found.annual_rate:.9g}"]
             for magnitude, distance_km, source, share in found.bins():
-                rows.append([*first, source, f"{magnitude:.6g}", f"{distance_km:.6g}", f"{share:.9g}"])
+                rows.append([*first, source, f"{magnitude:.6g}", f"{distance_km:.6g}", f"{share:.9g}", *noted])
     return rows

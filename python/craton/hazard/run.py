@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from craton.cli.output import say
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config
 from craton.hazard.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.band import check_periods
 from craton.hazard.pipeline.beside_models import Beside, models_beside, write_beside
 from craton.hazard.pipeline.graph import tasks_of
 from craton.hazard.pipeline.inputs import write_inputs
@@ -43,6 +45,7 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, report:
     UserError for what cannot be computed, before anything in the folder is touched. UserError for what failed, once everything else
     is done and the results of finished sites are written.
     """
+    check_periods(config)
     job = _Run.of(config, report, console)
     inputs = {"the configuration": str(config.path)}
     with begun(ALONE, job.folder, job.start, overwrite, inputs) as (_, progress):
@@ -105,7 +108,8 @@ class _Run:
         folder = HazardFolder(config.run.directory)
         work = Work.of(config)
         steps = waves_of(work).steps
-        tasks, beside = tasks_of(work, folder, report), models_beside(work)
+        tasks = tasks_of(work, folder, report)
+        beside = models_beside(work, lambda line: say(console, line))
         config.run.runs_on.check(tasks, config.run.all_cores)
         start = Start("hazard", config.to_dict(), str(config.path), PHASES, threads=config.run.all_cores)
         return _Run(work, folder, tasks, beside, steps, start, report, console)

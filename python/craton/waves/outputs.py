@@ -21,6 +21,7 @@ from craton.seismology.geometry.grid import Box
 from craton.seismology.wave_run.config import Config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.setup import Setup
+from craton.waves.file_hints import file_hints
 from craton.waves.simulation import Simulation
 
 __all__ = ["check_outputs", "open_outputs"]
@@ -85,8 +86,8 @@ class _Outputs:
         s = self.s
         on_root(s.comm, lambda: write_text(self.place.stations, stations_table(s)))
         when = s.schedule(self.config.receivers.every, "[receivers]")
-        together = self._at_once(len(at) * 3, when)
-        s.run.write_stations(self._file(self.place.seismograms), when, at, self._facts(), together, s.step)
+        together, hints = self._at_once(len(at) * 3, when), file_hints(self.config)
+        s.run.write_stations(self._file(self.place.seismograms), when, at, self._facts(), together, s.step, hints)
 
     def _open_strains(self, at: NDArray[np.float64]) -> None:
         from mpi4py import MPI  # starts it
@@ -94,9 +95,9 @@ class _Outputs:
         s, sgt = self.s, self.config.sgt
         when = s.schedule(sgt.every, "[sgt]")
         together = min(sgt.aggregate or self._at_once(len(at) * 6, when), when.samples)
-        stripe = {"striping_unit": str(int(sgt.stripe_mb * 2**20))} if sgt.stripe_mb else {}
+        hints = file_hints(self.config, sgt.stripe_mb)
         facts = self._facts() | force_facts(self.config, s.setup)
-        s.run.write_strains(self._file(self.place.sgt), when, at, facts, together, s.step, stripe)
+        s.run.write_strains(self._file(self.place.sgt), when, at, facts, together, s.step, hints)
         moduli = on_all(s.world, lambda: moduli_at(at, s.setup, s.own))
         s.comm.Allreduce(MPI.IN_PLACE, moduli)
         on_root(s.comm, lambda: add_moduli(partial_of(self.place.sgt), moduli))
@@ -112,8 +113,10 @@ class _Outputs:
         s = self.s
         values = len(fields) * math.prod(math.ceil(n / by) for n, by in zip(high, stride, strict=True))
         together = self._at_once(values, when)
-        low = (0, 0, 0)
-        s.run.write_snapshots(self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step)
+        low, hints = (0, 0, 0), file_hints(self.config)
+        s.run.write_snapshots(
+            self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step, hints
+        )
 
     def _file(self, path: Path) -> str:
         self.files.append(path)

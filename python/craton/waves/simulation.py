@@ -30,6 +30,7 @@ from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import check_sources
 from craton.seismology.wave_run.sampling import ground_of, samples_per_side
 from craton.seismology.wave_run.setup import Setup
+from craton.waves.file_hints import file_hints
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -65,7 +66,7 @@ class Simulation:
         self.setup = on_all(world, lambda: Setup(config))
         found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
         on_root(comm, lambda: check_sources(self.setup, found))
-        self.dt_s = self.setup.step_s(found)
+        self.dt_s = on_root(comm, lambda: self.setup.step_s(found))
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = self.setup.decomposition(comm.size)
         options = solver_options(self.setup, self.dt_s, threads or config.run.threads)
@@ -130,7 +131,7 @@ class Simulation:
 
     def save(self, path: str) -> None:
         """Collective: a checkpoint, replaced when it is whole; what modules were given is on disk."""
-        self.run.save(path)
+        self.run.save(path, file_hints(self.config))
 
     def restore(self, path: str) -> None:
         """Collective, before modules are added: goes on from a checkpoint, bit for bit as the run that made it."""

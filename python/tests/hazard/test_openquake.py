@@ -230,6 +230,42 @@ def test_models_that_cannot_be(monkeypatch):
     ground_motion_models._hazardlib.cache_clear()
 
 
+ALONE = """
+import sys
+from craton.hazard.curves import hazardlib
+
+hazardlib.load()
+made = [hazardlib.model_class(name) for name in sys.argv[1:]]
+modules = [name for name in sys.modules if name.startswith("openquake.hazardlib.gsim.")]
+print(*("-" if one is None else one.__name__ for one in made), len(modules))
+"""
+
+
+def test_models_are_imported_by_themselves():
+    """Four models, and one that there is not, cost a few modules of some hundred; they are what the whole package has."""
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *MODELS, "Nobody2008"], capture_output=True, text=True, timeout=240, check=True
+    )
+    *names, modules = done.stdout.split()
+    assert names == [*MODELS, "-"]
+    assert int(modules) < 20
+    for name in MODELS:
+        assert ground_motion_models.hazardlib.model_class(name) is get_available_gsims()[name]
+
+
+def test_what_is_done_is_told():
+    said = []
+    forecast = Forecast(tuple(whole_surface_ruptures("s", straight().surface(4000.0), characteristic(7.0, 1e17))))
+    model_curves(forecast, PLACE, SITES[:1], ["SA(3.0)"], models=MODELS[:2], say=said.append)
+    assert said == [
+        "loading OpenQuake's hazardlib for ground-motion models",
+        "ground-motion model 1 of 2: BooreAtkinson2008",
+        "ground-motion model 2 of 2: CampbellBozorgnia2008",
+    ]
+
+
 def test_a_rake_of_minus_180_is_one_of_180():
     """Hazardlib knows the one and not the other; files and faults may say either."""
     found = []

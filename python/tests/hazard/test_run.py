@@ -17,7 +17,7 @@ from craton.errors import UserError
 from craton.hazard import queries
 from craton.hazard.config import load_config, template
 from craton.hazard.curves.curves import HazardCurve
-from craton.hazard.curves.export import read_openquake_curves
+from craton.hazard.curves.export import read_curves_csv, read_openquake_curves
 from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_page
@@ -178,6 +178,10 @@ def refused(folder: Path, *changes: tuple[str, str]) -> str:
         (("origin_lon_lat = [10.0, 45.0]", ""), ("[grid] origin_lon_lat",)),
         (("years = 50.0", "years = 0.0"), ("[forecast] years = 0.0",)),
         (("periods_s = [3.0, 5.0]", "periods_s = [5.0, 3.0]"), ("[measures] periods_s", "each above the one before")),
+        (
+            ("unresolved_periods_s = [3.0, 5.0]", "unresolved_periods_s = [4.0]"),
+            ("has 4; allowed: some of periods_s: 3, 5",),
+        ),
         (("[[fault]]", "[[faults]]"), ("unknown table [faults]",)),
     ],
 )
@@ -347,7 +351,7 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     work = Work.of(config)
     falling = np.linspace(0.9, 0.1, len(work.levels_g()))
     curves = [HazardCurve(site, measure, 50.0, work.levels_g(), falling) for site in "AB" for measure in MEASURES]
-    monkeypatch.setattr("craton.hazard.run.models_beside", lambda _: {"BooreAtkinson2008": curves})
+    monkeypatch.setattr("craton.hazard.run.models_beside", lambda *_: {"BooreAtkinson2008": curves})
     recorded = folder.record.read_text()
     logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
     for written in (True, False):
@@ -359,6 +363,35 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
         assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
         assert folder.record.read_text() == recorded
         assert ["BooreAtkinson2008.csv:1: nothing; allowed" in log.read_text() for log in logs] == [not written] * 2
+
+
+def test_what_waves_do_not_resolve_is_hatched_everywhere(finished, tmp_path):
+    """Both periods of this run: its pulse is too long for them."""
+    why = ("the pulse leaves 11 % of it", "the pulse leaves 45 % of it")
+    page = (finished / "report.html").read_text()
+    for measure, reason in zip(MEASURES, why, strict=True):
+        assert f"{measure}: {reason}" in page and f"{measure} (not resolved), 0.1" in page
+        assert f"not_resolved=&#39;{measure}&#39;" not in page
+        first = (finished / "openquake" / f"hazard_curve-mean-{measure}.csv").read_text().splitlines()[0]
+        assert f"not_resolved='{measure}'" in first
+        with h5py.File(finished / "hazard.h5") as file:
+            assert file[f"curves/{measure}"].attrs["note"] == f"not resolved: {reason}"
+            assert file[f"maps/{measure}/{MEASURES.index(measure)}"].attrs["note"] == f"not resolved: {reason}"
+        assert f"{measure} of 0.1 in 50 years (not resolved: {reason})" in (finished / "maps.csv").read_text()
+    lines = (finished / "curves.csv").read_text().splitlines()
+    assert lines[0].endswith(",note") and all(line.split(",")[-1] in why for line in lines[1:])
+    shares = (finished / "disaggregation.csv").read_text().splitlines()
+    assert shares[0].endswith(",note") and all(line.endswith(why[0]) for line in shares[1:])
+    assert [curve.note for curve in read_curves_csv(finished / "curves.csv", "A")] == list(why)
+    results = read_results(HazardFolder(finished))
+    answers = (
+        queries.curve(results, None, None, tmp_path / "c.svg"),
+        queries.hazard_map(results, None, None, tmp_path / "m.svg"),
+        queries.disaggregation(results, None, None, None, 0.0003, tmp_path / "d.svg"),
+    )
+    for answer, name in zip(answers, "cmd", strict=True):
+        assert answer.note == why[0] and answer.to_dict()["note"] == f"not resolved: {why[0]}"
+        assert 'id="unresolved"' in (tmp_path / f"{name}.svg").read_text(), name
 
 
 def test_questions_are_answered_from_the_folder(finished, tmp_path):
@@ -374,7 +407,7 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
     assert (tmp_path / "map.png").stat().st_size > 1000
     queries.disaggregation(results, "A", None, None, 0.0003, tmp_path / "d.csv")
     rows = [line.split(",") for line in (tmp_path / "d.csv").read_text().splitlines()[1:]]
-    assert sum(float(row[-1]) for row in rows) == pytest.approx(100.0)
+    assert sum(float(row[3]) for row in rows) == pytest.approx(100.0)
     for ask, words in (
         (lambda: queries.curve(results, "C", None, None), "site C; allowed: A, B"),
         (lambda: queries.curve(results, None, "PGA", None), "measure PGA; allowed: SA(3.0)"),
@@ -399,6 +432,13 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
         (("every = 2", "every = 2000"), ("[green] every = 2000", "allowed: at most that")),
         (("duration_s = 20.0", "duration_s = 20.0\ndt_s = 0.5"), ("[time] dt_s = 0.5: unstable",)),
         (("sigma_s = 1.0", "sigma_s = 0.05"), ("Hz", "allowed")),
+        (
+            ("unresolved_periods_s = [3.0, 5.0]", "unresolved_periods_s = [3.0]"),
+            (
+                "[measures] periods_s: the waves do not resolve 5 s, because the pulse leaves 45 % of it",
+                "allowed: no period: 19.6 s or more would be, but seismograms last 14 s, or unresolved_periods_s = [5]",
+            ),
+        ),
         (
             ("duration_s = 20.0", "duration_s = 8.0"),
             (

@@ -136,6 +136,14 @@ POINT, MOMENT, BELL = (
         (source("fault_file = 'my.toml'"), r"fault_file needs a place on the Earth"),
         (PLACED + TIME + "[[source]]\nfault_file = 'my.toml'\n" + BELL.replace(";", "\n"), r"fault_file with time_function"),
         (PLACED + TIME + "[[source]]\nlon_lat = [1, 92]\n" + (MOMENT + BELL).replace(";", "\n"), r"allowed: a latitude"),
+        (source(POINT + "mode = 'stress_xz';" + BELL), r"stress_xz with stress_Nm = \[\]; allowed: stress_Nm = \[S\] in N m"),
+        (source(POINT + "mode = 'stress_xz';stress_Nm = [1];force_N = [1];" + BELL), r"with stress_Nm = .*, force_N; allowed"),
+        (source(POINT + "mode = 'force_x';stress_Nm = [1];force_N = [1];" + BELL), r"and more; allowed: \[F\] in N"),
+        (source(POINT + "moment_Nm = [1,0,0,0,0,0];stress_Nm = [1];" + BELL), r"moment_rate with moment_Nm, stress_Nm; allowed"),
+        (
+            source("position_m = [500, 500, 0];mode = 'stress_yz';stress_Nm = [1];" + BELL),
+            r"stress_yz at z = 0; allowed: below the free surface, on which that stress is 0, or traction_yz",
+        ),
         (source(POINT + "mode = 'traction_zz';force_N = [1];" + BELL) + "[boundary]\ntop = 'absorbing'", r"allowed: on a free"),
     ],
 )  # fmt: skip

@@ -316,6 +316,25 @@ def test_media_written_for_each_brick(tmp_path):
         open_partitions(tmp_path / "none.json")
 
 
+def test_parts_have_the_range_of_their_medium(tmp_path):
+    """Of a model that varies up to the edge, what the margins outside the grid hold does not count, nor how cells are cut."""
+    grid = Grid((8, 8, 8), 100.0)
+    axis = np.linspace(-100.0, 900.0, 41)
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        for name in "xyz":
+            file[name] = axis
+        x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")
+        edge = np.minimum.reduce([x, 800 - x, y, 800 - y, z, 800 - z]).clip(0)
+        for name, inside in (("vp", 4000.0), ("vs", 2000.0), ("rho", 2500.0), ("qp", 100.0), ("qs", 50.0)):
+            # fast at some faces, slow at others
+            file[name] = inside * (1 + np.where(x < z, 0.4, -0.4) * np.exp(-edge / 80))
+            file[name].attrs["axes"] = "x y z"
+    whole = open_hdf5(tmp_path / "m.h5")
+    for subsamples in ((2, 2, 2), (1, 1, 1)):
+        manifest = write_partitions(whole, grid, (2, 1, 2), tmp_path / "media", subsamples=subsamples, margin=2)
+        assert open_partitions(manifest).range(grid) == whole.range(grid)
+
+
 def test_one_rank_can_deal_out_slabs():
     whole = LOH1.sample(Grid((12, 10, 16), 100.0), Box((0, 0, 0), (12, 10, 16)))
     slabs = list(LOH1.slabs(Grid((12, 10, 16), 100.0), Box((0, 0, 0), (12, 10, 16)), planes=5))

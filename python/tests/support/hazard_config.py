@@ -32,6 +32,7 @@ strike_spacing_km = 5.0
 
 [measures]
 periods_s = [3.0, 5.0]
+unresolved_periods_s = [3.0, 5.0]
 
 [hazard]
 levels_g = [1e-5, 1e-4, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 1.0]

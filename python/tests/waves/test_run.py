@@ -118,6 +118,14 @@ def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
     same(tmp_path / "serial", finished, 1e-5)
 
 
+def test_one_rank_can_write_for_all(finished, tmp_path):
+    striped = "[run]\nstriping_factor = 4\nstriping_unit_mb = 1.0\ncb_nodes = 1\n\n[grid]\nsize_km"
+    path = write_config(tmp_path, ("[grid]\nsize_km", striped))
+    done = craton("run", path, "--directory", "one-writer", "--no-report", "--ranks", 3, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    same(tmp_path / "one-writer", finished)
+
+
 @pytest.mark.long
 def test_media_written_in_parts_are_the_same(finished, tmp_path):
     whole = write_config(tmp_path)
@@ -135,6 +143,34 @@ def test_media_written_in_parts_are_the_same(finished, tmp_path):
     assert wrong.returncode == 2 and "allowed: that decomposition" in wrong.stderr and wrong.stderr.count("\n") == 1
     with pytest.raises(UserError, match="not in parts yet"):
         here("partition", path, "--ranks", 2, "--directory", tmp_path / "media", cwd=tmp_path)
+
+
+def test_gridded_media_are_the_same_however_they_are_read(tmp_path):
+    """Of a model that varies up to the edges: the same step, the same samples, the same seismograms."""
+    axes = [np.linspace(0, size, 15) for size in (3000.0, 2800.0, 2400.0)]
+    x, y, z = np.meshgrid(*axes, indexing="ij")
+    vs = 2200 + 0.4 * z + 300 * np.cos(x / 700) * np.cos(y / 500)
+    with h5py.File(tmp_path / "model.h5", "w") as file:
+        for name, values in zip("xyz", axes, strict=True):
+            file[name] = values
+        for name, values in (("vp", 1.8 * vs), ("vs", vs), ("rho", 2000 + 0.2 * vs)):
+            file[name] = values
+            file[name].attrs["axes"] = "x y z"
+    layers = CONFIG[CONFIG.index("[media]") : CONFIG.index("[attenuation]")]
+    found, steps = {}, {}
+    for read in ("parallel", "serial", "partitioned"):
+        file = "media/media.json" if read == "partitioned" else "model.h5"
+        media = f'[media]\nkind = "file"\nfile = "{file}"\nread = "{read}"\n\n'
+        path = write_config(tmp_path, (layers, media))
+        if read == "parallel":
+            here("partition", path, "--ranks", 2, "--directory", "media", cwd=tmp_path)
+        done = craton("run", path, "--directory", read, "--no-report", "--ranks", 2, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        steps[read] = json.loads((tmp_path / read / "record.json").read_text())["dt_s"]
+        found[read] = read_seismograms(tmp_path / read).velocity
+    assert steps["parallel"] == steps["serial"] == steps["partitioned"]
+    np.testing.assert_array_equal(found["partitioned"], found["serial"])
+    assert np.abs(found["parallel"] - found["serial"]).max() <= 1e-3 * np.abs(found["serial"]).max()
 
 
 ENDED = """

@@ -79,9 +79,11 @@ void run::advance(std::int64_t steps) {
     }
 }
 
-void run::save(const std::string& path) {
+void run::save(const std::string& path, const io::hints& hints) {
     modules_.save();
-    waves_.save(path);
+    io::transfer_options options;
+    options.hints = hints;
+    waves_.save(path, "", options);
 }
 
 void run::finish() { modules_.finish(); }

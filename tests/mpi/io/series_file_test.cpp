@@ -156,6 +156,23 @@ TEST_F(running_files, series_of_shared_points_come_out_in_the_order_of_the_list)
     }
 }
 
+TEST_F(running_files, series_are_the_same_however_many_ranks_write_them) {
+    const std::string path = folder_.file("writers.h5");
+    const std::int64_t points = 9000, samples = 21;
+    const dealt own(ranks_, points);
+    for (const std::string cb_nodes : {"1", "2", "3", "64", "0", "some"}) {
+        auto options = at_once(20, std::size_t{1} << 20);
+        options.transfer.hints = {{"cb_nodes", cb_nodes}};
+        io::series_file file(world_, path, description(points, samples), own.points, options);
+        for (std::int64_t t = 0; t < samples; ++t) {
+            own.put(file, 2, t);
+            if (file.full()) file.flush();
+        }
+        file.finish();
+        on_first([&] { expect_series(read(path, "sgt", {9000, 2, 21}), points, samples); });
+    }
+}
+
 TEST_F(running_files, an_interrupted_series_goes_on_from_any_sample_that_is_there) {
     const std::string path = folder_.file("resumed.h5");
     const std::int64_t points = 30;

@@ -4,6 +4,7 @@
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 #include <craton/apps/waves/output.hpp>
 #include <craton/apps/waves/solver.hpp>
+#include <craton/io/hints.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -49,8 +50,8 @@ class run {
     void advance(std::int64_t steps);
 
     /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a
-    /// run needs that goes on from here.
-    void save(const std::string& path);
+    /// run needs that goes on from here. hints: for MPI-IO, over those of the environment.
+    void save(const std::string& path, const io::hints& hints = {});
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();
     [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }

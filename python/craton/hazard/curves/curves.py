@@ -40,6 +40,8 @@ class HazardCurve:
     """(n,), growing; g (PGV: cm/s)"""
     probability: Array
     """(n,)"""
+    note: str = ""
+    """why it is not to be trusted, as of a period that the waves do not resolve; "" where nothing is against it"""
 
     def probability_at(self, level: ArrayLike) -> Array:
         """Probability of exceeding each level: linear between the curve's levels, as at the ends beyond them."""

@@ -39,6 +39,8 @@ class Disaggregation:
     """(ruptures,): the share of each"""
     mean_magnitude: float
     mean_distance_m: float
+    note: str = ""
+    """that of the curve whose level it is"""
 
     @property
     def middles(self) -> tuple[Array, Array]:

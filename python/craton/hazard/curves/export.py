@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 CURVES = ("measure", "years", "site", "longitude_deg", "latitude_deg", "level", "probability")
-"""Columns of a CSV of curves."""
+"""Columns of a CSV of curves. Where a curve has a note, `note` comes after them."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,18 @@ class Site:
 
 
 def write_curves_csv(path: str | os.PathLike[str], sites: Sequence[Site], curves: Iterable[HazardCurve]) -> Path:
-    """Writes a line for each level of each curve; of sites by name."""
+    """Writes a line for each level of each curve; of sites by name. Where a curve has a note, all lines have one more column."""
     known = {site.name: site for site in sites}
-    rows: list[Sequence[object]] = [CURVES]
+    curves = list(curves)
+    noted = any(curve.note for curve in curves)
+    rows: list[Sequence[object]] = [(*CURVES, "note") if noted else CURVES]
     for curve in curves:
         if curve.site not in known:
             raise UserError(f"a curve of site '{curve.site}'; allowed: {', '.join(known) or 'none'}")
         site = known[curve.site]
         for point in zip(curve.levels.tolist(), curve.probability.tolist(), strict=True):
-            rows.append((curve.measure, curve.years, site.name, site.longitude_deg, site.latitude_deg, *point))
+            note = [curve.note] * noted
+            rows.append((curve.measure, curve.years, site.name, site.longitude_deg, site.latitude_deg, *point, *note))
     return write_csv(path, rows)
 
 
@@ -71,19 +74,25 @@ def read_curves_csv(path: str | os.PathLike[str], site: str | None = None) -> li
     """The curves that write_curves_csv() has written, in its order; of one site, or of all. UserError names the line."""
     path, allowed = Path(path), "hazard curves as write_curves_csv() writes them"
     lines = _table(path, allowed)
-    if not lines or tuple(lines[0]) != CURVES:
+    if not lines or tuple(lines[0]) not in (CURVES, (*CURVES, "note")):
         raise UserError(f"{path}:1: {','.join(lines[0]) if lines else 'nothing'}; allowed: {','.join(CURVES)}")
     found: dict[tuple[str, str, float], list[tuple[float, float]]] = {}
+    notes: dict[tuple[str, str, float], str] = {}
     for line, row in enumerate(lines[1:], 2):
         try:
-            measure, years, name, _, _, level, probability = row
+            measure, years, name, _, _, level, probability, *note = row
+            if len(row) != len(lines[0]):
+                raise ValueError
             if site in (None, name):
-                found.setdefault((name, measure, float(years)), []).append((float(level), float(probability)))
+                key = name, measure, float(years)
+                found.setdefault(key, []).append((float(level), float(probability)))
+                notes[key] = "".join(note)
         except ValueError:
             raise UserError(f"{path}:{line}: {','.join(row)}; allowed: {allowed}") from None
     return [
-        HazardCurve(name, measure, years, *np.array(points).T.copy())
+        HazardCurve(name, measure, years, levels, probability, notes[name, measure, years])
         for (name, measure, years), points in found.items()
+        for levels, probability in [np.array(points).T.copy()]
     ]
 
 
@@ -91,7 +100,11 @@ def write_maps_csv(path: str | os.PathLike[str], sites: Sequence[Site], maps: Se
     """Writes a line for each site, with a column for each map."""
     _check_maps(sites, maps)
     header = ["site", "longitude_deg", "latitude_deg"]
-    header += [f"{one.measure} of {one.probability:g} in {one.years:g} years" for one in maps]
+    header += [
+        f"{one.measure} of {one.probability:g} in {one.years:g} years"
+        + (f" (not resolved: {one.note})" if one.note else "")
+        for one in maps
+    ]
     rows = [
         [site.name, site.longitude_deg, site.latitude_deg, *(float(one.values[i]) for one in maps)]
         for i, site in enumerate(sites)
@@ -114,10 +127,14 @@ def write_hdf5(
             group["levels"] = found[0].levels
             group["probability"] = np.array([one.probability for one in found])
             group.attrs["years"] = found[0].years
+            if found[0].note:
+                group.attrs["note"] = f"not resolved: {found[0].note}"
         for number, one in enumerate(maps):
             group = file.create_group(f"maps/{one.measure}/{number}")
             group["value"] = one.values
             group.attrs["probability"], group.attrs["years"] = one.probability, one.years
+            if one.note:
+                group.attrs["note"] = f"not resolved: {one.note}"
     return Path(path)
 
 
@@ -138,7 +155,7 @@ def write_openquake_curves(
             for site, curve in zip(sites, found, strict=True)
         ]
         path = Path(folder) / f"hazard_curve-mean-{measure}{_tail(calculation)}"
-        written.append(_openquake(path, found[0].years, header, rows, f"imt='{measure}'"))
+        written.append(_openquake(path, found[0].years, header, rows, f"imt='{measure}'", *_not_resolved(found)))
     return written
 
 
@@ -151,7 +168,8 @@ def write_openquake_map(
         raise UserError(f"{len(maps)} maps of different time spans, or none; allowed: maps of one time span")
     header = ["lon", "lat", *(f"{one.measure}-{one.probability:g}" for one in maps)]
     rows = [[*_degrees(site), *(f"{one.values[i]:.6E}" for one in maps)] for i, site in enumerate(sites)]
-    return _openquake(Path(folder) / f"hazard_map-mean{_tail(calculation)}", maps[0].years, header, rows)
+    told = _not_resolved(maps)
+    return _openquake(Path(folder) / f"hazard_map-mean{_tail(calculation)}", maps[0].years, header, rows, *told)
 
 
 def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], list[HazardCurve]]:
@@ -179,6 +197,12 @@ def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], lis
             f"{path}:{len(sites) + 3}: a value that is none, or too few; allowed: {len(header)} numbers"
         ) from None
     return sites, curves
+
+
+def _not_resolved(shown: Sequence[HazardCurve | HazardMap]) -> list[str]:
+    """What the first line says of measures that the waves do not resolve."""
+    measures = dict.fromkeys(one.measure for one in shown if one.note)
+    return [f"not_resolved='{' '.join(measures)}'"] if measures else []
 
 
 def _table(path: Path, allowed: str) -> list[list[str]]:

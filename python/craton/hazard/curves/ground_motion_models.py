@@ -13,7 +13,7 @@ import functools
 import importlib
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from craton.errors import UserError
+from craton.hazard.curves import hazardlib
 from craton.hazard.curves.curves import HazardCurve, combined, levels_g
 from craton.hazard.forecast.forecast import Forecast, checked_years
 from craton.hazard.forecast.rupture import Array, Rupture, Surface
@@ -77,16 +78,22 @@ def model_curves(
     years: float = 1.0,
     levels: Array | None = None,
     truncation: float | None = 3.0,
+    say: Callable[[str], None] | None = None,
 ) -> dict[str, list[HazardCurve]]:
     """The curves of each model, of all sites and measures (PGA, PGV, SA(period)), sites first. Not collective.
 
+    say: is told in a line what is being done, before it is.
     truncation: of the log-normal distribution, in standard deviations to both sides; None: none.
     """
     checked_years(years)
     at = levels_g() if levels is None else np.asarray(levels, float)
     rates = forecast.annual_rates
     found: dict[str, list[HazardCurve]] = {}
-    for name in models:
+    tell = say or (lambda _: None)
+    tell("loading OpenQuake's hazardlib for ground-motion models")
+    _hazardlib()
+    for number, name in enumerate(models, 1):
+        tell(f"ground-motion model {number} of {len(models)}: {name}")
         above = model_exceedances(forecast, place, sites, measures, at, model=name, truncation=truncation)
         found[name] = [
             HazardCurve(site.name, measure, float(years), at, combined(above[:, s, m], rates, years))
@@ -155,21 +162,23 @@ def _above(epsilon: Array, truncation: float | None) -> Array:
 def _hazardlib() -> Any:
     """openquake.hazardlib with its parts loaded."""
     try:
-        from openquake import hazardlib
-
+        library = hazardlib.load()
         for part in PARTS:
             importlib.import_module(f"openquake.hazardlib.{part}")
     except ImportError as error:
         raise UserError(f"ground-motion models need OpenQuake's hazardlib ({error}); allowed: {INSTALL}") from None
-    return hazardlib
+    return library
 
 
 def _model(library: Any, name: str) -> Any:
-    known = library.gsim.get_available_gsims()
-    if name not in known:
+    made = hazardlib.model_class(name)
+    if made is None:
         raise UserError(f"ground-motion model '{name}'; allowed: {', '.join(MODELS)}, or another one of hazardlib's")
     try:
-        return known[name]()
+        try:
+            return made()
+        except KeyError:  # made of others by their names, which must be there
+            return library.gsim.get_available_gsims()[name]()
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"ground-motion model '{name}' needs more than its name ({error}); allowed: {', '.join(MODELS)}"

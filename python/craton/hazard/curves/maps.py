@@ -31,6 +31,8 @@ class HazardMap:
     """(n, 2): x, y"""
     values: Array
     """(n,): the level; 0 where it is below the curve's first, NaN where it is above its last"""
+    note: str = ""
+    """that of the curves"""
 
     def at(self, x: ArrayLike, y: ArrayLike, *, kind: str = "linear") -> Array:
         """Levels between the sites, over Delaunay's triangles: linear, or cubic and smooth (Clough and Tocher; never below 0).
@@ -63,4 +65,4 @@ def hazard_map(curves: Sequence[HazardCurve], sites_m: ArrayLike, probability: f
                 "measure and time span"
             )
     values = np.array([one.level_at(probability) for one in curves])
-    return HazardMap(first.measure, float(probability), first.years, at[:, :2].copy(), values)
+    return HazardMap(first.measure, float(probability), first.years, at[:, :2].copy(), values, first.note)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["flat_pulse", "flat_spectrum", "flat_text"]
+__all__ = ["flat_pulse", "flat_spectrum", "flat_text", "gaussian_spectrum", "left_until"]
 
 Array = NDArray[np.float64]
 DEVIATION = 0.15
@@ -41,6 +41,16 @@ def flat_spectrum(frequency_hz: ArrayLike, highest_hz: float) -> Array:
     f = np.asarray(frequency_hz, float) / highest_hz
     found: Array = scipy.special.ndtr((CORNER - f) / DEVIATION) - scipy.special.ndtr((-CORNER - f) / DEVIATION)
     return found
+
+
+def gaussian_spectrum(frequency_hz: ArrayLike, sigma_s: float) -> Array:
+    """What a gaussian pulse leaves of a motion of that frequency."""
+    return np.asarray(np.exp(-0.5 * (2 * np.pi * np.asarray(frequency_hz, float) * sigma_s) ** 2))
+
+
+def left_until(part: float) -> float:
+    """The frequency, as a part of highest_hz, up to which the flat pulse leaves that part of a motion or more."""
+    return float(CORNER - DEVIATION * scipy.special.ndtri(part))
 
 
 def flat_text(highest_hz: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from craton.errors import UserError
@@ -17,10 +19,10 @@ Beside = dict[str, list[HazardCurve]]
 """By the name of a model: the curves of all sites and measures."""
 
 
-def models_beside(work: Work) -> Beside:
+def models_beside(work: Work, say: Callable[[str], None] | None = None) -> Beside:
     """The curves of the configuration's models (none: nothing), for the forecast, sites and levels of the run.
 
-    UserError without OpenQuake's hazardlib, and for a model that it does not have.
+    say: is told in a line what is being done. UserError without OpenQuake's hazardlib, and for a model that it does not have.
     """
     if not work.config.hazard.models:
         return {}
@@ -34,7 +36,9 @@ def models_beside(work: Work) -> Beside:
     measures = [imt(period) for period in work.config.periods_s]
     years, levels = work.config.forecast.years, work.levels_g()
     names = work.config.hazard.models
-    return model_curves(work.forecast, work.grid, conditions, measures, models=names, years=years, levels=levels)
+    return model_curves(
+        work.forecast, work.grid, conditions, measures, models=names, years=years, levels=levels, say=say
+    )
 
 
 def write_beside(work: Work, folder: HazardFolder, beside: Beside) -> None:

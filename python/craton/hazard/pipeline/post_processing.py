@@ -102,6 +102,8 @@ def finish_site(work: Work, folder: HazardFolder, site: int) -> Path:
             group = file.create_group(f"curves/{imt(period)}")
             group["levels"], group["exceedance"], group["probability"] = levels, above, probability
             group.attrs["period_s"] = period
+            if note := work.note(period):
+                group.attrs["note"] = f"not resolved: {note}"
         period = work.config.periods_s[0]
         first = shaking[:, work.config.measures.periods_s.index(period)]
         level = looked_at(curves[period], work.config.hazard.probabilities[0], float(first.max()))

@@ -19,6 +19,7 @@ from craton.hazard.forecast.config import forecast_of, variation_rules
 from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.rupture import Rupture, Variation
 from craton.hazard.motion.green_tensors import GreenTensors
+from craton.hazard.pipeline.band import Band, band_of
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.wave_run.setup import grid_of, medium_of
 
@@ -142,6 +143,15 @@ class Work:
             found[-1].append(rupture)
             held += count
         return tuple(tuple(portion) for portion in found)
+
+    @cached_property
+    def band(self) -> Band:
+        """The periods that the waves resolve."""
+        return band_of(self.config)
+
+    def note(self, period_s: float) -> str:
+        """Why the waves do not resolve a period; "" where they do. What is shown of it is hatched then, and says so."""
+        return self.band.why_not(period_s)
 
     @property
     def sites(self) -> list[Site]:

@@ -98,6 +98,7 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
     )
     blocks: list[Block] = [
         *([missing] if results.missing else []),
+        *_unresolved(results),
         _key_numbers(results, record),
         Section("Map", [walk, common], "map"),
         *sites,
@@ -107,6 +108,14 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
     sites_menu = [Link(name, f"#site-{anchor(name)}") for name in results.names]
     menu = [Link("Map", "#map"), *sites_menu, Link("Time", "#time")]
     return Page(record.title, "a hazard run", f"{made_by(record.versions, record.started)}.", blocks, menu)
+
+
+def _unresolved(results: Results) -> list[Block]:
+    """What is hatched, and why."""
+    if not results.unresolved:
+        return []
+    found = "; ".join(f"{measure}: {why}" for measure, why in results.unresolved.items())
+    return [Notice(f"{found}. The waves resolve {results.work.band}. What is outside is hatched.", "Not resolved:")]
 
 
 def _key_numbers(results: Results, record: HazardRecord) -> Numbers:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
@@ -33,6 +34,8 @@ __all__ = [
 Array = NDArray[np.float64]
 KINDS = {"waves": "#0b6e99", "measures": "#d9822b", "curves": "#6aa57a", "pictures": "#9a7fb5"}
 SHADING = "YlOrRd"
+HATCHED_PART = 0.6
+"""Below a curve that is not resolved, down to this part of it."""
 PIXELS = 160
 """Of a map's longer side."""
 
@@ -68,7 +71,22 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
     axes.set(xlim=(1e-3 * low[1], 1e-3 * high[1]), ylim=(1e-3 * low[0], 1e-3 * high[0]), aspect="equal")
     label_axes(axes, results.work.grid.azimuth_deg)
     axes.set_title(f"{measure} exceeded with a probability of {probability:.3g} in {found.years:g} years")
+    _hatch(figure, axes, found.note)
     return figure
+
+
+def _hatch(figure: Figure, axes: Axes, note: str) -> None:
+    """Over a picture of what the waves do not resolve, with the reason. Nothing without a note."""
+    if not note:
+        return
+    over: dict[str, Any] = {"transform": axes.transAxes, "zorder": 10}
+    figure.add_artist(
+        Rectangle(
+            (0, 0), 1, 1, fill=False, hatch="//", edgecolor=MUTED, alpha=0.6, linewidth=0.0, gid="unresolved", **over
+        )
+    )
+    said = figure.text(0.98, 0.97, f"not resolved: {note}", ha="right", va="top", fontsize=8.5, color=INK, **over)
+    said.set_bbox({"facecolor": "white", "edgecolor": MUTED, "linewidth": 0.6, "pad": 3})
 
 
 def _media_outline(axes: Axes, results: Results) -> None:
@@ -110,8 +128,16 @@ def curves_figure(
     axes = figure.subplots()
     for at, curve in enumerate(curves):
         shown, name = curve.probability > 0, curve.site if by_site else curve.measure
-        colour = COLOURS[at % len(COLOURS)]
-        axes.loglog(curve.levels[shown], curve.probability[shown], color=colour, linewidth=1.8, label=name)
+        colour, levels, probability_of = COLOURS[at % len(COLOURS)], curve.levels[shown], curve.probability[shown]
+        if curve.note:
+            name = f"{name}: not resolved, {curve.note}"
+            below = HATCHED_PART * probability_of
+            band = axes.fill_between(
+                levels, below, probability_of, facecolor="none", edgecolor=colour, hatch="////", linewidth=0
+            )
+            band.set_gid("unresolved")
+        style = ":" if curve.note else "-"
+        axes.loglog(levels, probability_of, color=colour, linewidth=1.8, linestyle=style, label=name)
     for at, (name, curve) in enumerate((others or {}).items(), len(curves)):
         colour = COLOURS[at % len(COLOURS)]
         axes.loglog(curve.levels, curve.probability, color=colour, linewidth=1.2, linestyle="--", label=name)
@@ -152,6 +178,7 @@ def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
     axes.view_init(elev=28, azim=-55)
     axes.set_title(title)
     axes.legend(fontsize=8, loc="upper left")
+    _hatch(figure, axes, found.note)
     return figure
 
 
@@ -228,5 +255,5 @@ def timeline_figure(record: HazardRecord) -> Figure:
     axes.set_title(
         f"{record.schedule}: {record.jobs_s:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing"
     )
-    figure.legend(loc="outside lower right", ncols=len(KINDS), fontsize=8)
+    figure.legend(loc="outside lower left", ncols=len(KINDS), fontsize=8)  # on narrow screens the right is out of sight
     return figure

@@ -32,8 +32,9 @@ def overview(results: Results) -> list[Block]:
         results,
         "map",
         pictures.map_figure(results, first, probability),
-        f"{first} that is exceeded with a probability of {probability:g} in {results.work.config.forecast.years:g} years; "
-        "between sites by linear interpolation, nothing outside them. Lines: the upper edges of the faults; contours: vs at "
+        f"{_noted(results, first)} that is exceeded with a probability of {probability:g} in "
+        f"{results.work.config.forecast.years:g} years; between sites by linear interpolation, nothing outside them. "
+        "Lines: the upper edges of the faults; contours: vs at "
         "the surface.",
     )
     units = Text("Levels in g by measure and probability.", muted=True)
@@ -78,7 +79,8 @@ def _disaggregation(results: Results, name: str, first: str, probability: float,
         results,
         f"disaggregation-{name}",
         pictures.disaggregation_figure(found, f"{first} above {found.level:.3g} g"),
-        f"Shares of the rate of exceeding {found.level:.3g} g ({probability:g}), {found.annual_rate:.3g} per year. "
+        f"Shares of the rate of exceeding {found.level:.3g} g of {_noted(results, first)} ({probability:g}), "
+        f"{found.annual_rate:.3g} per year. "
         f"Mean magnitude {found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
     )
 
@@ -97,7 +99,8 @@ def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
         ]
         for which in chosen.variations
     ]
-    shaking = (f"{which}: {first} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items())
+    said = _noted(results, first)
+    shaking = (f"{which}: {said} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items())
     motion = written_picture(
         results,
         f"seismogram-{name}",
@@ -150,13 +153,18 @@ def _rupture_table(results: Results, found: Disaggregation) -> Table:
 def _site_table(results: Results) -> Table:
     """A row for each site, which leads to its section."""
     probabilities = results.work.config.hazard.probabilities
-    columns = [f"{measure}, {p:g}" for measure in results.imts for p in probabilities]
+    columns = [f"{_noted(results, measure)}, {p:g}" for measure in results.imts for p in probabilities]
     rows: list[list[str | Link]] = []
     for name in results.names:
         curves = [results.curve(name, measure) for measure in results.imts]
         levels = [_level(curve.level_at(p)) for curve in curves for p in probabilities]
         rows.append([Link(name, f"#site-{anchor(name)}"), *levels])
     return Table(["site", *columns], rows)
+
+
+def _noted(results: Results, measure: str) -> str:
+    """The name of a measure, and that it is not resolved where it is not."""
+    return f"{measure} (not resolved)" if measure in results.unresolved else measure
 
 
 def _level(value: float) -> str:
@@ -169,7 +177,7 @@ def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
     if len(results.names) < 2:
         return []
     figure = pictures.curves_figure(results.curves(first), probability, by_site=True, title=f"{first} at all sites")
-    text = f"Hazard curves of {first} at all sites; dotted: the probability of the map."
+    text = f"Hazard curves of {_noted(results, first)} at all sites; dotted: the probability of the map."
     return [written_picture(results, "curves", figure, text, narrow=True)]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,17 +41,17 @@ def write_partitions(
     """Writes a medium for `parts` bricks along x, y and z, and gives the manifest's path. Not collective.
 
     A brick is written at a time, slab by slab, so that memory stays small. The manifest comes last: without it a folder is not
-    complete. UserError when something cannot be written.
+    complete. It has the range of the medium itself: that of the parts would count margins outside the grid, and would depend on how
+    cells are cut; both would give another time step than the medium read whole. UserError when something cannot be written.
     """
     folder, cut = Path(folder), subsamples or medium.subsamples(grid)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)
-        places = zip(_places(parts), bricks(grid.cells, parts), strict=True)
-        total = Range.over(
-            one for at, box in places for one in _written(folder / _name(at), medium, grid, box.grown(margin), cut)
-        )
-        facts = {"grid": grid.facts(), "parts": parts, "subsamples": cut, "margin": margin, "range": vars(total)}
+        found = medium.range(grid)
+        for at, box in zip(_places(parts), bricks(grid.cells, parts), strict=True):
+            _write(folder / _name(at), medium, grid, box.grown(margin), cut)
+        facts = {"grid": grid.facts(), "parts": parts, "subsamples": cut, "margin": margin, "range": vars(found)}
         write_text(
             folder / MANIFEST, json.dumps(facts, indent=2) + "\n"
         )  # not strict JSON: quality factors may be infinite
@@ -80,7 +79,7 @@ class PartitionedMedium(Medium):
         return a, b, c
 
     def range(self, _grid: Grid) -> Range:
-        """Over all parts, as it was when they were written."""
+        """Of the medium that was written."""
         return Range(**self.facts["range"])
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
@@ -129,8 +128,8 @@ def _name(at: tuple[int, int, int]) -> str:
     return f"media-{at[0]}-{at[1]}-{at[2]}.h5"
 
 
-def _written(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> Iterator[Range]:
-    """Writes the file of a brick slab by slab, and tells the range of each slab."""
+def _write(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> None:
+    """Writes the file of a brick slab by slab."""
     shape = tuple(n * s for n, s in zip(box.shape, cut, strict=True))[::-1]
     with replaced(path) as aside, written_hdf5(aside) as file:
         for (k0, k1), material in medium.slabs(grid, box, subsamples=cut):
@@ -139,4 +138,3 @@ def _written(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) 
                 if name not in file:
                     file.create_dataset(name, shape, dtype="f4")
                 file[name][planes] = values.transpose(2, 1, 0)
-            yield Range.of(material)

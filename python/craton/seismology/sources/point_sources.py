@@ -1,14 +1,18 @@
 """What shakes the ground: points that each have a place, a pattern (a moment tensor or a force) and a series in time.
 
-Eight ways to put a source in (Cui et al. 2013, section II.B; their numbers in brackets):
+Eight ways to put a source in (Cui et al. 2013, section II.B; their numbers in brackets), and tractions:
 
     moment_rate [-1]                               stress -= dt Mdot / h^3, a symmetric tensor in N m times s(t)
     force_x [1], force_y [2], force_z [3]          velocity += dt F / (rho h^3), in N times g(t)
     force_xyz [-2]                                 all three components at once
-    traction_xz [4], traction_yz [5], traction_zz [6]   stress F / h^2 on the free surface, in N
+    stress_xz [4], stress_yz [5], stress_zz [6]    stress += dt S / h^3 at the points where that stress lies, in N m times s(t)
+    traction_xz, traction_yz, traction_zz          stress F / h^2 on the free surface, in N
+
+A stress S is the moment -S of that one component. As forces (divergence of S delta) stress_xz is a pair of couples: S d/dz delta
+along x and S d/dx delta along z. stress_zz is the dipole S d/dz delta along z. Forces have the history of the integral of s(t).
 
 A traction on z = 0, whose outward normal is -z, acts as the force -F along x, y or z there: that is how it is put in, and why it
-is exact however the surface is closed.
+is exact however the surface is closed. A stress is not a traction: on the surface itself xz and yz are 0 and stay so.
 
 Axes are the grid's: x, y, z (down). Strike, dip and rake, and tensors of catalogues (r up, theta south, phi east), are of true
 north at the source and are turned with the grid. Moment rates act from step n to n + 1 as they are at (n + 1/2) dt, forces from
@@ -34,18 +38,21 @@ from craton.seismology.sources.source_time import SourceTime, Triangle
 
 Array = NDArray[np.float64]
 
-MODES = {
+MODES: dict[str, int | None] = {
     "moment_rate": -1,
     "force_x": 1,
     "force_y": 2,
     "force_z": 3,
     "force_xyz": -2,
-    "traction_xz": 4,
-    "traction_yz": 5,
-    "traction_zz": 6,
+    "stress_xz": 4,
+    "stress_yz": 5,
+    "stress_zz": 6,
+    "traction_xz": None,
+    "traction_yz": None,
+    "traction_zz": None,
 }
-"""With the paper's numbers."""
-COMPONENTS = {"moment": ("xx", "yy", "zz", "xy", "xz", "yz"), "force": ("x", "y", "z")}
+"""With the paper's numbers, where it has them."""
+COMPONENTS: dict[str, tuple[str, ...]] = {"moment": ("xx", "yy", "zz", "xy", "xz", "yz"), "force": ("x", "y", "z")}
 
 
 class Source(Protocol):
@@ -80,7 +87,7 @@ class PointSource:
     @property
     def kind(self) -> str:
         """A key of COMPONENTS."""
-        return "moment" if self.mode == "moment_rate" else "force"
+        return "moment" if self.mode == "moment_rate" or self.mode.startswith("stress") else "force"
 
     def in_steps(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
         """(steps): means of the moment rate over steps, 1/s, or the force at their beginnings, relative to the tensor."""
@@ -134,8 +141,8 @@ def point_source(
 ) -> PointSource:
     """A point source along the grid's axes.
 
-    amplitude: six moments in N m, one force in N, or three for force_xyz. UserError for an unknown mode, another count, or what is
-    not finite.
+    amplitude: six moments in N m, one force in N, one stress in N m, or three forces for force_xyz. UserError for an unknown mode,
+    another count, or what is not finite.
     """
     if mode not in MODES:
         raise UserError(f"source: mode = '{mode}'; allowed: {', '.join(MODES)}")
@@ -150,6 +157,9 @@ def point_source(
         raise UserError(f"source: {mode} at z = {z:g} m; allowed: on the free surface, z = 0")
     if mode in ("moment_rate", "force_xyz"):
         tensor = values
+    elif mode.startswith("stress"):
+        tensor = np.zeros(6)
+        tensor[COMPONENTS["moment"].index(mode.partition("_")[2])] = -values[0]
     else:
         # force_x, traction_xz: the axis is the letter after the underscore
         tensor = np.zeros(3)

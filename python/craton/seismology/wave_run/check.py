@@ -13,6 +13,7 @@ from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Range
 from craton.seismology.sources.source_time import check_frequency
 from craton.seismology.wave_run.config import STABILITY, Config
+from craton.seismology.wave_run.dispersion import Path
 from craton.seismology.wave_run.setup import Setup, largest_step_s, unrelaxed_factor
 
 POINTS_PER_S = {"elastic": 60e6, "anelastic": 40e6}
@@ -50,6 +51,12 @@ class Findings:
     """NaN where no source says it"""
     memory_of_rank: int
     """the largest of all ranks', bytes"""
+    path_m: float
+    """the longest from a point source to a station or point; 0 without one"""
+    path_wavelengths: float
+    """in it, of the slowest S waves of the sources' highest frequency: at most"""
+    path_error: float
+    """what a motion at its end is off by through dispersion, as a part of it (relative L2): at most"""
     points_per_s: float
     measured: bool
     """whether somebody gave points_per_s"""
@@ -129,6 +136,7 @@ class Findings:
                 f"{self.carried_hz:.3g} Hz at {per_wavelength:g} points per wavelength of the slowest S waves",
             ),
             *([("sources reach", reach)] if math.isfinite(highest) else []),
+            *([("dispersion", self._dispersion())] if self.path_m else []),
             (
                 "sources",
                 f"{self.sources}; {self.stations} stations, {self.sgt_points:,} points of strain Green's tensors",
@@ -136,6 +144,13 @@ class Findings:
             ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
             ("time", f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s{guess}"),
         ]
+
+    def _dispersion(self) -> str:
+        """Along the longest path."""
+        return (
+            f"off by {100 * self.path_error / self.path_wavelengths:.2g} % per wavelength, {100 * self.path_error:.2g} % at the "
+            f"end of the longest path: {self.path_m / 1e3:.3g} km, {self.path_wavelengths:.3g} wavelengths at most"
+        )
 
 
 def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -> Findings:
@@ -151,6 +166,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
     anelastic = math.isfinite(found.lowest_qp)
     guess = POINTS_PER_S["anelastic" if anelastic else "elastic"] * ranks * config.run.threads
     points, receivers = setup.sgt_points, setup.receivers
+    path, h = setup.longest_path(found), setup.grid.spacing_m
     return Findings(
         grid=setup.grid,
         range=found,
@@ -164,13 +180,29 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         points_per_wavelength=config.grid.points_per_wavelength,
         highest_source_hz=check_sources(setup, found),
         memory_of_rank=max(memory_bytes(box, config, anelastic) for box in setup.boxes(ranks)),
+        path_m=path.length_m if path else 0.0,
+        path_wavelengths=path.wavelengths if path else 0.0,
+        path_error=path.error(h, dt_s) if path else 0.0,
         points_per_s=points_per_s or guess,
         measured=points_per_s is not None,
         sources=len(config.sources),
         stations=len(receivers) if receivers else 0,
         sgt_points=len(points) if points is not None else 0,
-        warnings=tuple(_warnings(setup, dt_s)),
+        warnings=(*_warnings(setup, dt_s), *_dispersed(setup, path, dt_s)),
     )
+
+
+def _dispersed(setup: Setup, path: Path | None, dt_s: float) -> list[str]:
+    """A note where the longest path is too long for the cells, or for the step that was given."""
+    wanted, h = setup.config.time.path_error, setup.grid.spacing_m
+    off = path.error(h, dt_s) if path else 0.0
+    if not wanted or off <= wanted * (1 + 1e-6):
+        return []
+    why = "of this dt_s" if setup.config.time.dt_s else "whatever the step"
+    return [
+        f"dispersion makes motion wrong by up to {100 * off:.2g} % at the end of the longest path, {why}: more than [time] "
+        f"path_error = {wanted:g}; smaller cells make it less"
+    ]
 
 
 def check_sources(setup: Setup, found: Range) -> float:

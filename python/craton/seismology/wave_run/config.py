@@ -136,7 +136,12 @@ class Config(Configuration):
         moments = [name for name in ("moment_Nm", "strike_dip_rake_deg") if getattr(source, name)]
         point = [name for name in ("position_m", "lon_lat") if getattr(source, name)]
         if given:
-            others = [*given[1:], *moments, *point, *(["force_N"] if source.force_N else [])]
+            others = [
+                *given[1:],
+                *moments,
+                *point,
+                *(name for name in ("force_N", "stress_Nm") if getattr(source, name)),
+            ]
             if others or source.mode != "moment_rate":
                 yield f"{given[0]} with {', '.join(others) or source.mode}; allowed: {given[0]} alone says where and what"
             if given[0] == "fault_file" and source.time_function:
@@ -144,14 +149,27 @@ class Config(Configuration):
         elif len(point) != 1:
             yield f"{'both' if point else 'neither'} position_m and lon_lat; allowed: position_m, or lon_lat and depth_m"
         elif source.mode == "moment_rate":
-            if len(moments) != 1 or source.force_N:
-                found = ", ".join([*moments, *(["force_N"] if source.force_N else [])]) or "no moment"
+            others = [name for name in ("force_N", "stress_Nm") if getattr(source, name)]
+            if len(moments) != 1 or others:
+                found = ", ".join([*moments, *others]) or "no moment"
                 yield f"moment_rate with {found}; allowed: moment_Nm, or strike_dip_rake_deg with m0_Nm or mw"
             if source.strike_dip_rake_deg and (source.m0_Nm > 0) == (source.mw > -99):
                 yield "strike_dip_rake_deg needs a moment; allowed: one of m0_Nm (above 0) and mw"
-        elif moments or len(source.force_N) != (3 if source.mode == "force_xyz" else 1):
+        elif source.mode.startswith("stress"):
+            others = [*moments, *(["force_N"] if source.force_N else [])]
+            if others or len(source.stress_Nm) != 1:
+                found = ", ".join([f"stress_Nm = {shown(source.stress_Nm)}", *others])
+                yield f"{source.mode} with {found}; allowed: stress_Nm = [S] in N m"
+            depth = source.position_m[2] if source.position_m else source.depth_m
+            if source.mode != "stress_zz" and boundary.top == "free" and depth == 0:
+                yield (
+                    f"{source.mode} at z = 0; allowed: below the free surface, on which that stress is 0, or traction_"
+                    f"{source.mode.partition('_')[2]}"
+                )
+        elif moments or source.stress_Nm or len(source.force_N) != (3 if source.mode == "force_xyz" else 1):
             count = "[Fx, Fy, Fz]" if source.mode == "force_xyz" else "[F]"
-            yield f"{source.mode} with force_N = {shown(source.force_N)}{' and moments' * bool(moments)}; allowed: {count} in N"
+            more = " and more" * bool(moments or source.stress_Nm)
+            yield f"{source.mode} with force_N = {shown(source.force_N)}{more}; allowed: {count} in N"
         if source.mode.startswith("traction") and boundary.top != "free":
             yield f'{source.mode} with [boundary] top = "{boundary.top}"; allowed: on a free surface'
         if (grid.origin_lon_lat == ()) and (source.lon_lat or given):

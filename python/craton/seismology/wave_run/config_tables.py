@@ -71,6 +71,17 @@ def _rows(value: Any) -> tuple[tuple[float, ...], ...]:
         raise ValueError(allowed) from None
 
 
+STRIPE_MB, MOST_STRIPE_MB = 1 / 16, 4096.0
+"""64 KiB, of which Lustre's stripes are multiples; 4 GiB, below which they are."""
+
+
+def _stripe(value: Any) -> float:
+    found = finite(value)
+    if found % STRIPE_MB or not 0 <= found < MOST_STRIPE_MB:
+        raise ValueError(f"0, or a multiple of {STRIPE_MB:g} MB (64 KiB) below {MOST_STRIPE_MB:g}")
+    return found
+
+
 STATION = 'a list of stations ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
 
 
@@ -103,6 +114,11 @@ class RunConfig:
     decomposition: tuple[int, ...] = setting(
         (), parts, "[px, py, pz] bricks; [] takes what has the least area between bricks"
     )
+    striping_factor: int = setting(
+        0, integer(0, 10**5), "storage targets that each file is spread over; 0: as the file system has it"
+    )
+    striping_unit_mb: float = setting(0.0, _stripe, "MB on each target before the next; 0: as the file system has it")
+    cb_nodes: int = setting(0, integer(0, 10**6), "ranks that write files for all the others; 0: every rank writes")
 
 
 @dataclass(frozen=True)
@@ -145,7 +161,14 @@ class TimeConfig:
     """How long, and in what steps."""
 
     duration_s: float = setting(REQUIRED, number(1e-9, 1e7, "s"), "s")
-    dt_s: float = setting(0.0, number(0, 1e5, "s"), "s; 0 takes 0.95 of the largest stable step")
+    dt_s: float = setting(
+        0.0, number(0, 1e5, "s"), "s; 0 takes 0.95 of the largest stable step, or less for path_error"
+    )
+    path_error: float = setting(
+        0.05,
+        number(0, 100),
+        "where dt_s is 0: the part of a motion that may be wrong at the end of the longest path; 0: whatever it is",
+    )
 
 
 @dataclass(frozen=True)
@@ -222,7 +245,7 @@ class SourceConfig:
     """A source; any number of tables [[source]]."""
 
     mode: str = setting(
-        "moment_rate", choice(*MODES), "moment_rate, force_x, force_y, force_z, force_xyz, traction_xz, ..."
+        "moment_rate", choice(*MODES), "moment_rate, force_x, _y, _z, _xyz, stress_xz, _yz, _zz, traction_xz, _yz, _zz"
     )
     position_m: Numbers = setting((), _metres(-1e9, 1e9), "m; [x, y, z], or lon_lat and depth_m")
     lon_lat: Numbers = setting((), _degrees(2), "degrees")
@@ -239,6 +262,11 @@ class SourceConfig:
         (),
         _numbers(1, 3, 0, within=(-1e30, 1e30), unit="N"),
         "N; [F] of force_* and traction_*, [Fx, Fy, Fz] of force_xyz",
+    )
+    stress_Nm: Numbers = setting(
+        (),
+        _numbers(1, 0, within=(-1e30, 1e30), unit="N m"),
+        "N m; [S] of stress_*: stress times volume, which is added where that stress lies",
     )
     time_function: str = setting(
         "", choice("", *KINDS, "file"), "gaussian, brune, triangle, cosine, liu, step, ricker or file"
@@ -275,9 +303,7 @@ class SgtConfig:
     aggregate: int = setting(
         0, integer(0, 10**6), "samples that are gathered before they are written; 0 takes what 64 MB hold"
     )
-    stripe_mb: float = setting(
-        0.0, number(0, 1e5, "MB"), "MB; the file system's stripe that pieces are cut to; 0: none"
-    )
+    stripe_mb: float = setting(0.0, _stripe, "MB; striping_unit_mb of this file; 0: that of [run]")
 
 
 @dataclass(frozen=True)

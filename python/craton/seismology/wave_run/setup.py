@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,11 +36,15 @@ from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.sources.subfaults import Rigidity
 from craton.seismology.wave_run.config import SAFETY, STABILITY, Config
 from craton.seismology.wave_run.config_tables import SourceConfig
+from craton.seismology.wave_run.dispersion import Path as WavePath
+from craton.seismology.wave_run.dispersion import path_of, step_for_path
 from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations, stations_from_list
 
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
 """Round a brick, from which a source reaches into it: half the interpolation's width, and the half cell between fields."""
+MOST_ENDS = 64
+"""Of paths: so many places of sources are looked at one by one."""
 LOWEST_Q = 5.0
 """Less counts as this (relaxation.hpp)."""
 FORMATS = {
@@ -95,13 +100,19 @@ class Setup:
         return (given, given, given) if given else self.medium.subsamples(self.grid)
 
     def step_s(self, found: Range) -> float:
-        """The step for a medium of that range, s: the configuration's, or 0.95 of the largest stable one.
+        """The step for a medium of that range, s: the configuration's, or 0.95 of the largest stable one, or less for a long path.
 
-        UserError for one that is unstable.
+        Not collective; reads sources and receivers. UserError for one that is unstable.
         """
         largest, given = largest_step_s(self.config, found), self.config.time.dt_s
         if not given:
-            return SAFETY * largest
+            path, wanted = (
+                self.longest_path(found) if self.config.time.path_error else None,
+                self.config.time.path_error,
+            )
+            if path is None:
+                return SAFETY * largest
+            return step_for_path(path, self.grid.spacing_m, SAFETY * largest, wanted)
         if given >= largest:
             speed, h = found.fastest_vp * unrelaxed_factor(self.config, found), self.grid.spacing_m
             raise self.config.wrong(
@@ -110,6 +121,19 @@ class Setup:
                 f"{SAFETY * largest:.6g} s chosen"
             )
         return given
+
+    def longest_path(self, found: Range) -> WavePath | None:
+        """From a source at a point to a station or a point of strain Green's tensors; None without any, or without solid ground."""
+        stations, tensors = self.receivers, self.sgt_points
+        places = [*([stations.position_m] if stations else []), *([tensors] if tensors is not None else [])]
+        if not places or not self.points or not math.isfinite(found.slowest_vs):
+            return None
+        fastest = max((point.time_function for point in self.points), key=lambda one: one.highest_frequency_hz)
+        ends = np.unique([point.position_m for point in self.points], axis=0)
+        if len(ends) > MOST_ENDS:  # the corners of the box that they are in: no shorter
+            ends = np.array(list(itertools.product(*zip(ends.min(axis=0), ends.max(axis=0), strict=True))))
+        length_m = max(float(np.linalg.norm(at - end, axis=1).max()) for at in places for end in ends)
+        return path_of(length_m, found.slowest_vs, fastest) if length_m else None
 
     def steps(self, dt_s: float) -> int:
         """Steps of dt_s that last as long as the configuration says."""
@@ -229,7 +253,7 @@ def _point(source: SourceConfig, grid: Grid) -> PointSource:
     if source.lon_lat:
         x, y = grid.x_y(*source.lon_lat)
         place = (float(x), float(y), source.depth_m)
-    amplitude: Any = source.force_N
+    amplitude: Any = source.stress_Nm if source.mode.startswith("stress") else source.force_N
     if source.mode == "moment_rate":
         amplitude = source.moment_Nm
         if source.strike_dip_rake_deg:
