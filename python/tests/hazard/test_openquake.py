@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
@@ -243,8 +244,6 @@ print(*("-" if one is None else one.__name__ for one in made), len(modules))
 
 def test_models_are_imported_by_themselves():
     """Four models, and one that there is not, cost a few modules of some hundred; they are what the whole package has."""
-    import subprocess
-
     done = subprocess.run(
         [sys.executable, "-c", ALONE, *MODELS, "Nobody2008"], capture_output=True, text=True, timeout=240, check=True
     )
@@ -253,6 +252,24 @@ def test_models_are_imported_by_themselves():
     assert int(modules) < 20
     for name in MODELS:
         assert ground_motion_models.hazardlib.model_class(name) is get_available_gsims()[name]
+
+
+ALL = """
+from craton.hazard.curves import hazardlib
+
+library = hazardlib.load()
+one = hazardlib.model_class("ChiouYoungs2008")
+known = library.gsim.get_available_gsims()
+assert len(known) > 500 and known["ChiouYoungs2008"] is one, len(known)
+assert library.gsim.get_available_gsims() == known == library.valid.GSIM
+print("all of them")
+"""
+
+
+@pytest.mark.long
+def test_all_models_are_there_for_who_asks():
+    done = subprocess.run([sys.executable, "-c", ALL], capture_output=True, text=True, timeout=900, check=False)
+    assert (done.returncode, done.stdout) == (0, "all of them\n"), done.stderr
 
 
 def test_what_is_done_is_told():
