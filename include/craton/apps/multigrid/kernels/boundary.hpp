@@ -15,9 +15,9 @@ struct ghost_formula {
     int taps = 1;
 };
 
-/// u = 0 on the boundary, of the highest order up to `order` (1, 2 or 4) for which the grid has enough cells along the dimension. Order 1 mirrors point
-/// values; 2 and 4 are averages of the parabola and the quartic through zero on the boundary and the averages inside. A layer
-/// without a formula is 0.
+/// u = 0 on the boundary, of the highest order up to `order` (1, 2 or 4) for which the grid has enough cells along the dimension.
+/// Order 1 mirrors point values; 2 and 4 are averages of the parabola and the quartic through zero on the boundary and the averages
+/// inside. A layer without a formula is 0.
 [[nodiscard]] ghost_formula dirichlet_formula(int order, std::int64_t cells);
 
 /// The derivative along the normal is 0 on the boundary: the quartic (order 4, 4 cells or more), else the mirror image. A
