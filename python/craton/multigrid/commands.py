@@ -65,7 +65,9 @@ Method = Annotated[
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(metavar="T", help="Largest residual at convergence, over the largest right-hand side as given. Default: 1e-8."),
+    typer.Option(
+        metavar="T", help="Largest residual at convergence, over the largest right-hand side as given. Default: 1e-8."
+    ),
 ]
 
 

@@ -83,7 +83,9 @@ class SolverConfig:
         choice("cycles", "cg"),
         '"cycles": V-cycles; "cg": conjugate gradients preconditioned by a V-cycle, for beta that jumps by orders of magnitude',
     )
-    tolerance: float = setting(1e-8, number(1e-16, 0.999), "largest residual over the largest |f| as it is given, at which it ends")
+    tolerance: float = setting(
+        1e-8, number(1e-16, 0.999), "largest residual over the largest |f| as it is given, at which it ends"
+    )
     cycles: int = setting(50, integer(0, 10**6), "V-cycles or steps after the F-cycle, at most")
 
 
@@ -91,7 +93,9 @@ class SolverConfig:
 class GridConfig:
     """How the grid is cut into boxes, and the boxes are dealt to ranks."""
 
-    box: int = setting(16, integer(2, 10**4), "cells of a box along each dimension; the last box has the rest of the grid's")
+    box: int = setting(
+        16, integer(2, 10**4), "cells of a box along each dimension; the last box has the rest of the grid's"
+    )
     order: str = setting(
         "morton", choice("morton", "hilbert", "lexicographic"), "the curve along which boxes are dealt to ranks"
     )

@@ -125,7 +125,9 @@ def _levels(record: MultigridRecord) -> Section:
         [str(at), " x ".join(map(str, row.cells)), str(row.box), " x ".join(map(str, row.boxes)), str(row.ranks)]
         for at, row in enumerate(record.levels)
     ]
-    return Section("Levels", [Table(["level", "cells", "side of a box", "boxes", "ranks"], rows)], id="levels", menu="levels")
+    return Section(
+        "Levels", [Table(["level", "cells", "side of a box", "boxes", "ranks"], rows)], id="levels", menu="levels"
+    )
 
 
 def _times(record: MultigridRecord) -> Section:

@@ -203,7 +203,10 @@ class _Job:
             residuals=list(solution.residuals),
             reached_s=reached,
             converged=solution.converged,
-            levels=[LevelRow(box, list(boxes), n, times[at], list(solver.grids[at])) for at, (box, boxes, n) in enumerate(solver.levels)],
+            levels=[
+                LevelRow(box, list(boxes), n, times[at], list(solver.grids[at]))
+                for at, (box, boxes, n) in enumerate(solver.levels)
+            ],
             unknowns_per_s=nx * ny * nz / max(reached[0], 1e-9),
             seconds={"solve": reached[-1]},
             stopped_because=f"residual {solution.residuals[-1]:.3g} after {steps}; {allowed} {ours.tolerance:g}",

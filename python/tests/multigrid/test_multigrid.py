@@ -139,7 +139,8 @@ def test_linear_functions_are_exact_whatever_is_given_on_the_boundary(world, ope
 
     def check(boundary, values, **more):
         solver = multigrid.Solver(world, cells, 4, operator=operator, boundary=boundary, **more)
-        found = solver.solve(f if not more else linear(x, y, z), boundary_values=values, tolerance=1e-12)
+        given = f if not more else linear(x, y, z)  # rounding ends at 2e-12 of it
+        found = solver.solve(given, boundary_values=values, tolerance=1e-12, unconverged="ignore")
         np.testing.assert_allclose(found.u, linear(x, y, z), rtol=0, atol=1e-9)
 
     check("dirichlet", linear)
@@ -201,7 +202,7 @@ def test_times_by_level_and_phase_make_up_the_whole(world):
     assert not any(sum(level.values()) for level in solver.longest_times())
     solver.record_times()
     begun = time.perf_counter()
-    solver.solve(f, most=2, tolerance=1e-12)
+    solver.solve(f, most=2, tolerance=1e-12, unconverged="ignore")
     whole = time.perf_counter() - begun
     levels = solver.longest_times()
     assert len(levels) == len(solver.levels)

@@ -16,8 +16,8 @@ namespace craton::multigrid {
 /// Where a box begins at an odd cell, so that halves of boxes would share one; nothing where none does.
 [[nodiscard]] std::optional<std::int64_t> odd_cut(const array::box_layout::shape& of);
 
-/// The next coarser grid; nothing when there is none: a box begins at an odd cell, the shortest dimension has `coarsest` cells at
-/// most, or halving it would leave fewer than `depth`, or the grid is small and a dimension has an odd number. Small boxes are
+/// The next coarser grid. There is none where a box begins at an odd cell, where the shortest dimension has `coarsest` cells at
+/// most or would have fewer than `depth`, or where the grid is small and a dimension has an odd number. Small boxes are
 /// gathered, two along each dimension (the last three where their number is odd).
 [[nodiscard]] std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest,
                                                               std::int64_t depth);

@@ -128,10 +128,10 @@ TEST(box_layout_test, grids_of_any_size_in_boxes_that_begin_at_even_cells) {
 }
 
 TEST(box_layout_test, refuses_what_makes_no_sense) {
+    using tests::expect_user_error;
     expect_user_error([] { (void)box_layout::of_grid({4, 0, 4}, 2); }, {"4 x 0 x 4 cells in boxes of 2", "at least 1"});
     expect_user_error([] { box_layout({{2, 1, 1}, 4, {}, box_order::morton, {{{0, 4, 4}, {0, 4}, {0, 4}}}}, 1); },
                       {"cuts [0, 4, 4] along x for 2 boxes", "from 0 up"});
-    using tests::expect_user_error;
     expect_user_error([] { box_layout({{0, 1, 1}, 4, {}, box_order::morton}, 1); }, {"0 x 1 x 1 boxes", "at least 1"});
     expect_user_error([] { box_layout({{2048, 2048, 2048}, 4, {}, box_order::morton}, 1); }, {"fewer than 2^31"});
     expect_user_error([] { box_layout({{1, 1, 1}, 0, {}, box_order::morton}, 1); }, {"boxes of 0 cells"});

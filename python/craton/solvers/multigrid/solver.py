@@ -186,8 +186,8 @@ class Solver:
         method "cg": flexible conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders
         of magnitude; the V-cycle need not be symmetric. progress(step, residual) is called on every rank as they come.
 
-        unconverged: where the tolerance has not been reached, "warn" warns on rank 0 (unless most = 0), "raise" raises UserError on every rank, and
-        "ignore" says nothing: see Solution.converged.
+        unconverged: where the tolerance has not been reached, "warn" warns on rank 0 (unless most = 0), "raise" raises UserError
+        on every rank, and "ignore" says nothing: see Solution.converged.
         """
 
         def checked() -> tuple[float, int]:
@@ -261,7 +261,9 @@ class Solver:
         cuts = _craton.box_cuts(self.cells, self.box)
         boxes = math.prod(len(along) - 1 for along in cuts)
         if boxes < self.world.size:
-            raise UserError(f"multigrid: boxes = {boxes} on {self.world.size} ranks; allowed: at least one box per rank")
+            raise UserError(
+                f"multigrid: boxes = {boxes} on {self.world.size} ranks; allowed: at least one box per rank"
+            )
         x, y, z = (int(np.diff(along).max()) for along in cuts)
         return x, y, z
 
