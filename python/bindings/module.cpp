@@ -44,7 +44,7 @@ std::map<std::string, std::string> build_info() {
 
 /// Folders that go with this process, not with copies of it.
 class folders_of_this_process {
-public:
+  public:
     ~folders_of_this_process() {
         std::error_code ignored;
         if (getpid() == owner_)
@@ -52,7 +52,7 @@ public:
     }
     void add(std::filesystem::path folder) { folders_.push_back(std::move(folder)); }
 
-private:
+  private:
     pid_t owner_ = getpid();
     std::vector<std::filesystem::path> folders_;
 };
