@@ -104,9 +104,9 @@ class Cholesky:
 class LU:
     """The factors P L U of a square matrix, with partial pivoting. Collective, blocking constructor and methods.
 
-    2 n^3 / 3 flops. matrix: a committed ConvergentMatrix of float32 or float64, in square blocks, which the factors overwrite; it is
-    to be left alone while they are wanted. Or a DistArray of any layout, which is only read. UserError on every rank: not square,
-    an element that is not finite (naming it), singular (naming the column).
+    2 n^3 / 3 flops. matrix: a committed ConvergentMatrix of float32 or float64, in square blocks, which the factors overwrite; it
+    is to be left alone while they are wanted. Or a DistArray of any layout, which is only read. UserError on every rank: not
+    square, an element that is not finite (naming it), singular (naming the column).
     """
 
     __slots__ = ("__weakref__", "_core", "_matrix")
