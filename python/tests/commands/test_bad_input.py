@@ -318,9 +318,9 @@ MULTIGRID = """
         if fault == "beta":
             faces[2][15, 15, 16] = 0
         if fault == "cells":
-            multigrid.Solver(world, 20, 8)
+            multigrid.Solver(world, (20, 0, 20), 8)
         if fault == "ranks":
-            multigrid.Solver(world, 8, 8 if comm.size > 1 else 16)
+            multigrid.Solver(world, 8 if comm.size > 1 else 1, 8)
         free = fault == "mean"
         solver = multigrid.Solver(world, 16, 8, beta=faces, boundary="periodic" if free else "dirichlet")
         f = np.ones(solver.own_shape)
@@ -336,7 +336,7 @@ MULTIGRID = """
     [
         ("nan", ["right-hand side at cell (15, 15, 15) = nan", "allowed: a finite number"]),
         ("beta", ["normal to z", "(15, 15, 16) = 0", "allowed: positive and finite"]),
-        ("cells", ["cells = 20 x 20 x 20 with box = 8", "allowed: multiples"]),
+        ("cells", ["cells = 20 x 0 x 20 with box = 8", "allowed: at least 1 of each"]),
         ("ranks", ["multigrid: ", "allowed: "]),
         ("mean", ["mean of the right-hand side = 1", "allowed: 0"]),
     ],

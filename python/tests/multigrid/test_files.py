@@ -76,7 +76,7 @@ def test_a_problem_from_a_file_is_that_from_arrays(world, tmp_path, ranks, metho
         np.testing.assert_allclose(file["u"], expected.u, rtol=0, atol=1e-10 * np.abs(expected.u).max())
         np.testing.assert_allclose(file.attrs["residuals"], expected.residuals, rtol=1e-3)
         assert file.attrs["converged"] and file.attrs["operator"] == "fv2"
-    lines = re.findall(r"^  (F-cycle|cycle \d+|step \d+) +residual (\d\.\d{3}e-\d\d)  \d", done.stdout, re.MULTILINE)
+    lines = re.findall(r"^  (F-cycle|cycle \d+|step \d+) +residual (\d\.\d{3}e[+-]\d\d)  \d", done.stdout, re.MULTILINE)
     assert len(lines) == len(expected.residuals)
     assert float(lines[-1][1]) == pytest.approx(expected.residuals[-1], rel=1e-2)
 
