@@ -8,6 +8,7 @@ one file of more than 500 lines.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import os
@@ -112,7 +113,8 @@ def main_guard() -> Iterator[None]:
         if os.environ.pop(LAUNCHED, None):
             _launched = True
             _tell_launcher(STARTED)
-        yield
+        with _interrupts_kept():
+            yield
         _tell_launcher(ENDS.format(_rank_and_size()[0], 0))
     except UserError as error:
         _end(one_line(str(error)), USER_ERROR)
@@ -145,6 +147,25 @@ def main_guard() -> Iterator[None]:
         raise
     except Exception as error:
         _end_of_a_bug(error)
+
+
+@contextlib.contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """An interrupt that meets a callback, of a weak reference say, comes again: Python prints it there and goes on."""
+    before = sys.unraisablehook
+
+    def again(met: sys.UnraisableHookArgs) -> None:
+        if isinstance(met.exc_value, KeyboardInterrupt):
+            number = getattr(met.exc_value, "number", signal.SIGINT)
+            threading.Timer(0.001, _thread.interrupt_main, (number,)).start()  # when the callback is over
+        else:
+            before(met)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}

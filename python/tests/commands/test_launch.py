@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,24 @@ def test_what_a_file_system_refuses_is_one_line_wherever_it_is_met(
     where = "" if name is None else f"{name}: "
     assert capsys.readouterr().err == f"craton: error: {where}{os.strerror(number)}; {ALLOWED_FOLDERS}\n"
     assert end.value.code == 2
+
+
+def test_an_interrupt_that_meets_a_callback_is_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    class Referred:
+        pass
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as end, main_guard():
+        referred = Referred()
+        reference = weakref.ref(referred, interrupt)
+        del referred
+        for _ in range(100):
+            time.sleep(0.01)
+        assert reference() is None
+    assert capsys.readouterr().err == "craton: interrupted\n"
+    assert end.value.code == 130
 
 
 def test_a_file_that_a_program_forgot_is_a_bug(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
