@@ -101,8 +101,8 @@ def _remove(folder: Path) -> None:
                     shutil.rmtree(path, ignore_errors=True)
                 elif path.name != LOCK:
                     path.unlink(missing_ok=True)
-            if [path.name for path in folder.iterdir()] == [LOCK]:
-                (folder / LOCK).unlink()
+            if {path.name for path in folder.iterdir()} <= {LOCK}:  # without it, where something came just before rmdir
+                (folder / LOCK).unlink(missing_ok=True)
                 folder.rmdir()
         if not folder.exists() or time.monotonic() > until:
             return

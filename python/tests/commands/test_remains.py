@@ -191,6 +191,14 @@ def test_what_is_still_being_written_into_goes_too(places):
     assert not list(places[0].iterdir())
 
 
+def test_a_folder_whose_lock_has_gone_already_goes_too(tmp_path):
+    """A rank wrote into it after the lock had gone and before the folder had: it stayed for ever."""
+    folder = tmp_path / "job"
+    (folder / "ompi.host.0").mkdir(parents=True)
+    _mpi_folders._remove(folder)
+    assert not folder.exists()
+
+
 INTERRUPTED = """
 import os, signal, sys
 
