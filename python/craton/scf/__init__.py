@@ -11,6 +11,12 @@ Coulomb and exchange matrices by all ranks of a world, from and into arrays over
     density = fock.scatter(matrix)  # a craton.DistArray, in the order of fock.basis
     coulomb, [exchange] = fock.build([density])
 
+Forces, geometries and vibrations:
+
+    calculation.gradient()  # hartree per bohr
+    found = scf.optimise(calculation)
+    scf.vibrations(found.calculation).frequencies_cm1
+
 What a run of `craton scf` has left:
 
     record = scf.ScfFolder("water-run").read_record()
@@ -37,9 +43,13 @@ if TYPE_CHECKING:
     from craton.scf.files.molden import write_molden
     from craton.scf.files.orbitals import StoredOrbitals
     from craton.scf.folder import ScfFolder, ScfRecord
+    from craton.scf.geometry.optimisation import Optimised, optimise
+    from craton.scf.geometry.vibrations import Vibrations, vibrations
     from craton.scf.iteration.diis import DIIS
     from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+    from craton.scf.iteration.restricted_open import ROHF
     from craton.scf.iteration.spins import RHF, UHF
+    from craton.scf.iteration.stability import Stability, stability
     from craton.scf.molecule import BOHR_ANGSTROM, Molecule
     from craton.scf.pictures.orbital import draw_orbital, orbital_figure
 
@@ -51,18 +61,25 @@ __all__ = [
     "HartreeFock",
     "Iteration",
     "Molecule",
+    "Optimised",
     "RHF",
+    "ROHF",
     "ScfFolder",
     "ScfRecord",
+    "Stability",
     "StoredOrbitals",
     "UHF",
+    "Vibrations",
     "draw_orbital",
     "find_libcint",
     "make_basis",
     "open_libcint",
+    "optimise",
     "orbital_figure",
     "placed_shells",
     "shells_of",
+    "stability",
+    "vibrations",
     "write_cube",
     "write_molden",
 ]

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include <dlfcn.h>
@@ -45,6 +47,15 @@ struct libcint {
     prepare_function* prepare_repulsion = nullptr;
     release_function* release = nullptr;
     release_pairs_function* release_pairs = nullptr; // where the library has it
+
+    // Of the first function's derivative, where the library has them.
+    integral_function* overlap_derivative = nullptr;
+    integral_function* kinetic_derivative = nullptr;
+    integral_function* attraction_derivative = nullptr;
+    integral_function* field_derivative = nullptr;
+    integral_function* repulsion_derivative = nullptr;
+    integral_function* repulsion_derivatives = nullptr; // of the first and of the third function
+    prepare_function* prepare_repulsion_derivative = nullptr;
 };
 
 template <class Function> void libcint::find(const std::string& path, const char* name, Function*& into) {
@@ -65,6 +76,16 @@ libcint::libcint(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_N
     find(path, "int2e_optimizer", prepare_repulsion);
     find(path, "CINTdel_optimizer", release);
     release_pairs = reinterpret_cast<release_pairs_function*>(::dlsym(handle, "CINTdel_pairdata_optimizer"));
+    const auto find_if_there = [this](const char* name, auto*& into) {
+        into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(::dlsym(handle, name));
+    };
+    find_if_there("int1e_ipovlp_sph", overlap_derivative);
+    find_if_there("int1e_ipkin_sph", kinetic_derivative);
+    find_if_there("int1e_ipnuc_sph", attraction_derivative);
+    find_if_there("int1e_iprinv_sph", field_derivative);
+    find_if_there("int2e_ip1_sph", repulsion_derivative);
+    find_if_there("int2e_ip1ip2_sph", repulsion_derivatives);
+    find_if_there("int2e_ip1_optimizer", prepare_repulsion_derivative);
 }
 
 } // namespace detail
@@ -170,6 +191,102 @@ class repulsion_source final : public quartet_source {
     std::size_t scratch_doubles_ = 1;
 };
 
+// Sums of one or two of the library's functions, with tables of its own where a parameter is set.
+class libcint_pair_derivatives final : public pair_derivatives {
+  public:
+    libcint_pair_derivatives(const basis& functions, std::array<detail::integral_function*, 2> terms, std::vector<double> env = {})
+        : of_(functions), terms_(terms), env_(std::move(env)), in_(functions) {
+        if (!env_.empty()) in_.env = env_.data();
+    }
+    void compute(int i, int j, double* integrals) const override {
+        std::array<int, 2> shells{i, j};
+        const auto first = of_.first_function();
+        const auto count = static_cast<std::size_t>(3 * (first[i + 1] - first[i]) * (first[j + 1] - first[j]));
+        std::fill_n(integrals, count, 0.0);
+        std::vector<double> term(terms_[1] == nullptr ? 0 : count);
+        run(terms_[0], shells, integrals);
+        if (terms_[1] == nullptr) return;
+        run(terms_[1], shells, term.data());
+        for (std::size_t x = 0; x < count; ++x) integrals[x] += term[x];
+    }
+
+  private:
+    void run(detail::integral_function* function, std::array<int, 2>& shells, double* out) const {
+        function(out, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env, nullptr, nullptr);
+    }
+
+    const basis& of_;
+    std::array<detail::integral_function*, 2> terms_;
+    std::vector<double> env_;
+    tables in_;
+};
+
+class libcint_derivatives final : public derivative_source {
+  public:
+    libcint_derivatives(std::shared_ptr<const detail::libcint> library, std::shared_ptr<const basis> functions)
+        : library_(std::move(library)), basis_(std::move(functions)), in_(*basis_) {
+        library_->prepare_repulsion_derivative(&prepared_, in_.atm, in_.atoms, in_.bas, in_.shells, in_.env);
+        for (int s = 0; s < in_.shells; ++s) {
+            std::array<int, 4> shells{s, s, s, s};
+            for (detail::integral_function* const function : {library_->repulsion_derivative, library_->repulsion_derivatives}) {
+                const int wanted =
+                    function(nullptr, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env, nullptr, nullptr);
+                scratch_doubles_ = std::max(scratch_doubles_, static_cast<std::size_t>(std::max(wanted, 0)));
+            }
+        }
+    }
+    ~libcint_derivatives() override { library_->release(&prepared_); }
+
+    [[nodiscard]] std::unique_ptr<const pair_derivatives> overlap() const override { return pairs(library_->overlap_derivative); }
+    [[nodiscard]] std::unique_ptr<const pair_derivatives> core() const override {
+        return pairs(library_->kinetic_derivative, library_->attraction_derivative);
+    }
+    [[nodiscard]] std::unique_ptr<const pair_derivatives> field_of(std::size_t nucleus) const override {
+        constexpr std::ptrdiff_t centre_slot = 4; // of 1 / r, in the library's parameters
+        std::vector<double> env(basis_->env().begin(), basis_->env().end());
+        std::ranges::copy(basis_->nuclei()[nucleus].position_bohr, env.begin() + centre_slot);
+        return std::make_unique<const libcint_pair_derivatives>(*basis_, std::array{library_->field_derivative, none},
+                                                                std::move(env));
+    }
+
+    [[nodiscard]] std::size_t scratch_doubles() const override { return scratch_doubles_; }
+
+    bool quartet(const shell_quartet& shells, double* integrals, double* scratch) const override {
+        std::array<int, 4> of = shells;
+        return library_->repulsion_derivative(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
+                                              prepared_, scratch) != 0;
+    }
+
+    // The repulsion of a derivative with itself, along each axis.
+    [[nodiscard]] double bound(int i, int j, double* integrals, double* scratch) const override {
+        std::array<int, 4> of{i, j, i, j};
+        if (library_->repulsion_derivatives(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
+                                            nullptr, scratch) == 0)
+            return 0;
+        const auto first = basis_->first_function();
+        const auto count = static_cast<std::size_t>(first[i + 1] - first[i]) * static_cast<std::size_t>(first[j + 1] - first[j]);
+        double square = 0;
+        for (std::size_t x = 0; x < 9; x += 4)
+            for (std::size_t ij = 0; ij < count; ++ij)
+                square = std::max(square, std::abs(integrals[(x * count + ij) * count + ij]));
+        return std::sqrt(square);
+    }
+
+  private:
+    static constexpr detail::integral_function* none = nullptr;
+
+    [[nodiscard]] std::unique_ptr<const pair_derivatives> pairs(detail::integral_function* one,
+                                                                detail::integral_function* other = none) const {
+        return std::make_unique<const libcint_pair_derivatives>(*basis_, std::array{one, other});
+    }
+
+    std::shared_ptr<const detail::libcint> library_;
+    std::shared_ptr<const basis> basis_;
+    tables in_;
+    void* prepared_ = nullptr;
+    std::size_t scratch_doubles_ = 1;
+};
+
 } // namespace
 
 integral_library::integral_library(const std::string& path)
@@ -207,6 +324,19 @@ std::vector<double> integral_library::position(const basis& functions) const {
 std::shared_ptr<const quartet_source> integral_library::electron_repulsion(std::shared_ptr<const basis> functions,
                                                                            std::int64_t most_table_bytes) const {
     return std::make_shared<const repulsion_source>(functions_, std::move(functions), most_table_bytes);
+}
+
+std::shared_ptr<const derivative_source> integral_library::derivatives(std::shared_ptr<const basis> functions) const {
+    const detail::libcint& all = *functions_;
+    const bool there = all.overlap_derivative != nullptr && all.kinetic_derivative != nullptr &&
+                       all.attraction_derivative != nullptr && all.field_derivative != nullptr &&
+                       all.repulsion_derivative != nullptr && all.repulsion_derivatives != nullptr &&
+                       all.prepare_repulsion_derivative != nullptr;
+    if (!there)
+        throw user_error(fmt::format("integral library {}: it has no derivatives of integrals; allowed for gradients: libcint with "
+                                     "int1e_ipovlp, ipkin, ipnuc, iprinv, int2e_ip1 and ip1ip2",
+                                     path_));
+    return std::make_shared<const libcint_derivatives>(functions_, std::move(functions));
 }
 
 } // namespace craton::scf

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/apps/scf/basis.hpp>
+#include <craton/apps/scf/derivative_source.hpp>
 #include <craton/apps/scf/quartet_source.hpp>
 
 #include <array>
@@ -47,6 +48,9 @@ class integral_library {
     [[nodiscard]] std::shared_ptr<const quartet_source>
     electron_repulsion(std::shared_ptr<const basis> functions,
                        std::int64_t most_table_bytes = std::numeric_limits<std::int64_t>::max()) const;
+
+    /// Derivatives over these functions, which it keeps. Throws user_error where the library has none.
+    [[nodiscard]] std::shared_ptr<const derivative_source> derivatives(std::shared_ptr<const basis> functions) const;
 
   private:
     std::string path_;

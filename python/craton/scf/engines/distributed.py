@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton import linalg
-from craton._craton import GaussianBasis, IntegralLibrary, World
+from craton._craton import GaussianBasis, IntegralLibrary, World, electronic_gradient, nuclear_gradient
 from craton.arrays.dist_array import DistArray, LocalTile
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
@@ -196,7 +196,8 @@ class DistributedEngine:
     ) -> None:
         self.algebra = DistributedAlgebra()
         self.world = world
-        self._library = library
+        self._library, self._basis = library, basis
+        self._threshold, self._threads = threshold, threads
         self.fock = DistributedFock(world, library, basis, threshold, threads, integral_bytes=integral_bytes)
         self._shell_order = basis.spatial_order().tolist()  # as that of fock.basis
         self.order = np.asarray(self.fock.function_order, dtype=np.int64)
@@ -263,6 +264,29 @@ class DistributedEngine:
             for to, each in zip(into, exchange, strict=True):
                 self.algebra.combine(to, [(1.0, coulomb), (-exchange_part, each)], keep=1.0)
 
+    def gradient(self, densities: Sequence[DistArray], weighted: DistArray, exchange_part: float) -> Matrix:
+        """As LocalEngine.gradient, the same on every rank. Ranks take turns at pairs of shells; each holds whole densities."""
+        whole = np.stack([self.whole(each) for each in densities])
+        weights = np.ascontiguousarray(self.whole(weighted))
+        nuclei, failure = nuclear_gradient(self._basis), ""
+        found = np.zeros_like(nuclei)
+        try:
+            found = electronic_gradient(
+                self._library,
+                self._basis,
+                whole,
+                weights,
+                exchange_part,
+                self._threshold,
+                self._threads,
+                self.world.rank,
+                self.world.size,
+            )
+        except (UserError, MemoryError) as error:
+            failure = str(error) or "gradient: no memory"
+        self.world.agree(failure)
+        return self.world.sum(found) + nuclei
+
     def block_diagonal(self, blocks: Sequence[Matrix]) -> DistArray:
         """An atom's functions are neighbours here too, in the order that they had."""
         made, first = self.fock.zeros(), 0
@@ -277,6 +301,10 @@ class DistributedEngine:
             first += len(block)
         made.sync()
         return made
+
+    def whole(self, matrix: DistArray) -> Matrix:
+        """All of a matrix, in the order of the given basis, on every rank."""
+        return self.fock.gather(matrix)
 
     def taken(self, matrix: Matrix) -> DistArray:
         """A matrix from an array or a dataset of a file, over all functions in the order of the given basis.

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
+from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary, electronic_gradient, nuclear_gradient
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
 from craton.scf.engines.algebra import NumpyAlgebra
 from craton.scf.engines.fitting import FittedFock
@@ -37,6 +37,7 @@ class LocalEngine:
         """`auxiliary`: functions that fit densities; None: nothing is fitted."""
         self.algebra = NumpyAlgebra()
         self._library, self._basis = library, basis
+        self._threshold, self._threads = threshold, threads
         self._builder: FockBuilder | FittedFock
         if auxiliary is None:
             self._builder = FockBuilder(library, basis, threshold, threads, integral_bytes=integral_bytes)
@@ -71,6 +72,19 @@ class LocalEngine:
         for to, each in zip(into, exchange, strict=True):
             self.algebra.combine(to, [(1.0, coulomb), (-exchange_part, each)], keep=1.0)
 
+    def gradient(self, densities: Sequence[Matrix], weighted: Matrix, exchange_part: float) -> Matrix:
+        """Derivative of the energy by the nuclei's positions, (atoms, 3); as _craton.electronic_gradient, with the nuclei's own."""
+        found = electronic_gradient(
+            self._library,
+            self._basis,
+            np.ascontiguousarray(densities, dtype=np.float64),
+            np.ascontiguousarray(weighted, dtype=np.float64),
+            exchange_part,
+            self._threshold,
+            self._threads,
+        )
+        return found + nuclear_gradient(self._basis)
+
     @property
     def quartets(self) -> int:
         """Shell quartets whose integrals the last build computed, or read where they are kept."""
@@ -79,6 +93,10 @@ class LocalEngine:
     def block_diagonal(self, blocks: Sequence[Matrix]) -> Matrix:
         """A matrix of a block for each atom."""
         return np.asarray(scipy.linalg.block_diag(*blocks))
+
+    def whole(self, matrix: Matrix) -> Matrix:
+        """All of a matrix, as a NumPy array in the order of the basis."""
+        return matrix
 
     def taken(self, matrix: Matrix) -> Matrix:
         """A matrix of the engine from a NumPy array of all functions, which is left alone."""

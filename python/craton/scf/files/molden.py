@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell
+from craton.scf.files.function_order import other_order
 from craton.scf.functions import normalised_contractions
 from craton.scf.molecule import NUMBERS
 
@@ -64,7 +64,7 @@ def _basis(shells: list[PlacedShell]) -> list[str]:
 
 
 def _orbitals(calculation: Orbitals) -> list[str]:
-    order = np.concatenate([_order(shell) for shell in _numbered(calculation.shells)])
+    order = other_order(calculation.shells)
     energies, occupations = np.atleast_2d(calculation.mo_energy), np.atleast_2d(calculation.mo_occ)
     lines = ["[MO]"]
     for spin, name in enumerate(("Alpha", "Beta")[: len(energies)]):
@@ -73,21 +73,3 @@ def _orbitals(calculation: Orbitals) -> list[str]:
             lines += [" Sym= A", f" Ene= {energy:.12f}", f" Spin= {name}", f" Occup= {occupation:.6f}"]
             lines += [f"{k:5} {c:22.15e}" for k, c in enumerate(coefficients, start=1)]
     return lines
-
-
-def _numbered(shells: list[PlacedShell]) -> list[tuple[int, int]]:
-    """First function and angular momentum of each contraction."""
-    found, first = [], 0
-    for _, momentum, _, contractions in shells:
-        for _ in contractions:
-            found.append((first, momentum))
-            first += 2 * momentum + 1
-    return found
-
-
-def _order(contraction: tuple[int, int]) -> NDArray[np.int64]:
-    """Molden's m = 0, 1, -1, 2, -2 ... from m = -l ... l; p functions are x, y, z in both."""
-    first, momentum = contraction
-    if momentum == 1:
-        return first + np.arange(3)
-    return first + momentum + np.array([0, *(sign * m for m in range(1, momentum + 1) for sign in (1, -1))])

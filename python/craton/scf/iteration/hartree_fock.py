@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -107,6 +107,7 @@ class HartreeFock:
     ) -> None:
         """`library`: the file of libcint, found by itself where None. UserError as placed_shells and GaussianBasis."""
         self.molecule = molecule
+        self._given_basis = basis
         self.basis_name = basis if isinstance(basis, str) else "of its own"
         self._occupied, self._weight = self._occupations()
         self.shells = placed_shells(molecule, basis)
@@ -255,10 +256,14 @@ class HartreeFock:
         """Density matrix of the orbitals; its trace with the overlap is the number of electrons. UHF: of each spin, (2, n, n)."""
         return self._shown(self._orbital_densities())
 
+    def whole_rdm1(self) -> NDArray[np.float64]:
+        """make_rdm1() as a NumPy array of functions in the order of `basis`, on every rank. With a world collective."""
+        return np.asarray(self._shown([self.engine.whole(each) for each in self._orbital_densities()]))
+
     def _orbital_densities(self) -> list[Any]:
         self._need_orbitals()
         algebra, found = self.engine.algebra, []
-        for coefficients, occupations in zip(self._split(self.mo_coeff), self._split(self.mo_occ), strict=True):
+        for coefficients, occupations in self._filled_orbitals():
             half: Any = algebra.scaled_columns(coefficients, np.sqrt(occupations))
             [density] = self._matrices(1)
             algebra.product(half, half, density, transpose_b=True)
@@ -266,6 +271,10 @@ class HartreeFock:
             found.append(density)
         algebra.forget()
         return found
+
+    def _filled_orbitals(self) -> Iterator[tuple[Any, NDArray[np.float64]]]:
+        """Coefficients and occupations of each density matrix."""
+        yield from zip(self._split(self.mo_coeff), self._split(self.mo_occ), strict=True)
 
     def _need_orbitals(self) -> None:
         if self.mo_coeff is None:
@@ -367,15 +376,16 @@ class HartreeFock:
             fock_s = time.perf_counter() - started
             with self._clock("algebra"):
                 focks = [self._fock(core, each, functions) for each in repulsion]
-                errors = [functions.error(f, p) for f, p in zip(focks, projectors, strict=True)]
+                focks, errors = self._effective(focks, projectors, functions)
                 last = self._note(cycle, *self._energy_and_gradient(densities, core, repulsion, errors), fock_s)
             if last:
                 break
             self._save_if_due(densities)
             with self._clock("algebra"):
-                steered = steering.steered(cycle, focks, errors, projectors)
+                steered = self._steered(steering, cycle, focks, errors, projectors)
             with self._clock("density"):
-                functions.fill(steered, self._occupied, self._weight, self.density_by, projectors, densities)
+                channels = steered * (len(densities) // len(steered))
+                functions.fill(channels, self._occupied, self._weight, self.density_by, projectors, densities)
             algebra.give(*steered)
         with self._clock("orbitals"):
             self._set_orbitals(focks, functions.matrix)
@@ -438,6 +448,18 @@ class HartreeFock:
         with algebra.work(core) as [fock]:
             algebra.combine(fock, [(1.0, core), (1.0, repulsion)])
             return functions.inside(fock)
+
+    def _effective(
+        self, focks: list[Any], projectors: Sequence[Any], functions: OrthonormalFunctions
+    ) -> tuple[list[Any], list[Any]]:
+        """Fock matrices whose orbitals are sought, and their errors, in work arrays; takes the given ones over."""
+        return focks, [functions.error(fock, each) for fock, each in zip(focks, projectors, strict=True)]
+
+    def _steered(
+        self, steering: Steering, cycle: int, focks: list[Any], errors: list[Any], projectors: Sequence[Any]
+    ) -> list[Any]:
+        """As Steering.steered, of what _effective has made."""
+        return steering.steered(cycle, focks, errors, projectors)
 
     def _energy_and_gradient(
         self, densities: Sequence[Any], core: Any, repulsion: Sequence[Any], errors: Sequence[Any]
@@ -513,6 +535,53 @@ class HartreeFock:
                 for values, occupied in zip(energies, self._occupied, strict=True)
             ]
         )
+
+    # ------------------------------------------------------------------------------------------------------------ geometry
+
+    def gradient(self) -> NDArray[np.float64]:
+        """Derivative of e_tot by the positions of the nuclei, (atoms, 3), in hartree per bohr. Collective over a world.
+
+        It is off by about the orbital gradient: a tenth of conv_tol_grad gives a digit more. Every rank holds whole densities
+        while it computes. UserError where the iterations have not converged, with df, and where libcint has no derivatives.
+        """
+        self._need_orbitals()
+        if self.df:
+            raise UserError(f"{self.method}: no gradient of fitted densities; allowed: df = False")
+        if not self.converged:
+            last = self.iterations[-1].gradient if self.iterations else math.inf
+            raise UserError(
+                f"{self.method}: no gradient, the iterations have not converged (orbital gradient {last:.2g}); "
+                "allowed: after a run() that converges"
+            )
+        algebra, densities = self.engine.algebra, self._orbital_densities()
+        core, repulsion = self.get_hcore(), self._repulsion(densities)
+        [weighted] = self._matrices(1)
+        with algebra.work(weighted, 2) as [fock, half]:
+            for density, repelled in zip(densities, repulsion, strict=True):
+                algebra.combine(fock, [(1.0, core), (1.0, repelled)])
+                algebra.product(density, fock, half)
+                algebra.product(
+                    half, density, fock
+                )  # each orbital's part, times its energy and its electrons once more
+                algebra.combine(weighted, [(1 / self._weight, fock)], keep=1.0)
+            make_symmetric(weighted, algebra)
+        algebra.forget()
+        return self.engine.gradient(densities, weighted, 1 / self._weight)
+
+    def moved(self, positions_bohr: NDArray[np.float64]) -> Self:
+        """A calculation of the same kind with the same settings, its nuclei elsewhere: (atoms, 3), in bohr. It has not run.
+
+        With a world collective. UserError as Molecule.
+        """
+        if np.shape(positions_bohr) != (len(self.molecule.symbols), 3):
+            shape = " x ".join(map(str, np.shape(positions_bohr)))
+            raise UserError(f"{self.method}: positions are {shape}; allowed: {len(self.molecule.symbols)} x 3")
+        molecule = replace(self.molecule, positions_bohr=np.array(positions_bohr, dtype=np.float64))
+        made = type(self)(molecule, self._given_basis, library=self._library.path, world=self._world)
+        made.basis_name = self.basis_name
+        for name in self.SETTINGS:
+            setattr(made, name, getattr(self, name))
+        return made
 
     # ---------------------------------------------------------------------------------------------------------- properties
 

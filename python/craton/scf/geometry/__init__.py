@@ -1,0 +1,1 @@
+"""Structures of molecules: optimised geometries, vibrations."""

@@ -1,0 +1,1 @@
+"""Molecules and calculations of other programs."""
