@@ -75,7 +75,7 @@ def examine(config: Config, ranks: int = 0) -> Findings:
     made = made_calculation(config, None)
     start = read_start(config, made.molecule, whole=False)
     count, n = ranks or config.run.ranks or 1, made.basis.size
-    spins = 2 if made.method == "UHF" else 1
+    spins = 1 if made.method == "RHF" else 2
     memory = spins * (MATRICES + 2 * made.diis_space) * 8 * n * n // count
     if count == 1:
         memory += (1 + spins) * 8 * n * n * config.run.threads  # each thread's J and K

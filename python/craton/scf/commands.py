@@ -62,11 +62,23 @@ Multiplicity = Annotated[
     typer.Option(metavar="M", parser=count, help="Spin multiplicity, 2 S + 1. Default: the lowest possible."),
 ]
 Method = Annotated[
-    str | None, choice("rhf", "uhf", text="Restricted or unrestricted. Default: restricted for multiplicity 1.")
+    str | None,
+    choice(
+        "rhf",
+        "uhf",
+        "rohf",
+        text="Restricted, unrestricted or restricted open-shell. Default: rhf for multiplicity 1, else uhf.",
+    ),
 ]
 Tolerance = Annotated[
     float | None,
     typer.Option(metavar="E", help="Largest change of the energy at convergence, in hartree. Default: 1e-9."),
+]
+Optimise = Annotated[
+    bool | None, typer.Option("--optimise/--no-optimise", help="Move the nuclei to where the energy is least.")
+]
+Frequencies = Annotated[
+    bool | None, typer.Option("--frequencies/--no-frequencies", help="Compute harmonic vibrations at the end.")
 ]
 StartFrom = Annotated[
     Path | None,
@@ -85,6 +97,8 @@ def _load(config: Path, **options: Any) -> Config:
         "charge": ("molecule", "charge"),
         "multiplicity": ("molecule", "multiplicity"),
         "tolerance": ("convergence", "energy"),
+        "optimise": ("geometry", "optimise"),
+        "frequencies": ("geometry", "frequencies"),
     }
     return load_config(config, {table_of.get(name, ("run", name)): value for name, value in options.items()})
 
@@ -98,6 +112,8 @@ def run(
     method: Method = None,
     tolerance: Tolerance = None,
     start: StartFrom = None,
+    optimise: Optimise = None,
+    frequencies: Frequencies = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
     threads: Threads = None,
@@ -111,6 +127,10 @@ def run(
     Water, in a second:
 
         craton scf run water.xyz --basis cc-pvdz
+
+    Its geometry and vibrations:
+
+        craton scf run water.xyz --basis cc-pvdz --optimise --frequencies
 
     Orbitals as cube files:
 
@@ -133,7 +153,8 @@ def run(
     """
 
     def load() -> Config:
-        options = {"basis": basis, "charge": charge, "multiplicity": multiplicity, "method": method}
+        options: dict[str, Any] = {"basis": basis, "charge": charge, "multiplicity": multiplicity, "method": method}
+        options |= {"optimise": optimise, "frequencies": frequencies}
         return _load(
             config, **options, tolerance=tolerance, start=start, ranks=ranks, threads=threads, directory=directory
         )

@@ -74,7 +74,9 @@ class MethodConfig:
 
     basis: str = setting(REQUIRED, text, "basis set by its name at basissetexchange.org: sto-3g, 6-31g*, cc-pvtz")
     kind: str = setting(
-        "", choice("", "rhf", "uhf"), '"rhf" restricted, "uhf" unrestricted; "": restricted where the multiplicity is 1'
+        "",
+        choice("", "rhf", "uhf", "rohf"),
+        '"rhf" restricted, "uhf" unrestricted, "rohf" restricted open-shell; "": rhf where the multiplicity is 1, else uhf',
     )
     guess: str = setting(
         "sad", choice(*GUESSES), '"sad": superposition of atomic densities; "core": orbitals of one electron alone'
@@ -112,6 +114,16 @@ class ConvergenceConfig:
     damping: float = setting(0.0, number(0, 0.99), "part of the last Fock matrix that is kept until DIIS starts")
     diis_space: int = setting(8, integer(0, 100), "Fock matrices that DIIS combines; 0: no DIIS")
     diis_start: int = setting(1, integer(1, 10**6), "the first iteration with DIIS")
+
+
+@dataclass(frozen=True)
+class GeometryConfig:
+    """What is done with the nuclei when the first iterations have converged."""
+
+    optimise: bool = setting(False, boolean, "move the nuclei to where the energy is least; needs the package ase")
+    force: float = setting(1e-4, _positive(1.0, "hartree/bohr"), "hartree/bohr; optimised where no force is larger")
+    steps: int = setting(200, integer(1, 10**6), "geometries at most")
+    frequencies: bool = setting(False, boolean, "harmonic vibrations, by 6 gradients for each atom")
 
 
 @dataclass(frozen=True)
@@ -153,12 +165,14 @@ class Config(Configuration):
         "molecule": MoleculeConfig,
         "method": MethodConfig,
         "convergence": ConvergenceConfig,
+        "geometry": GeometryConfig,
         "output": OutputConfig,
         "run": RunConfig,
     }
     molecule: MoleculeConfig
     method: MethodConfig
     convergence: ConvergenceConfig
+    geometry: GeometryConfig
     output: OutputConfig
     run: RunConfig
 

@@ -37,7 +37,7 @@ class ScfRecord(IterativeRecord):
     charge: int
     multiplicity: int
     method: str
-    """RHF or UHF."""
+    """RHF, UHF or ROHF."""
     basis: str
     functions: int
     energy_hartree: float
@@ -52,9 +52,35 @@ class ScfRecord(IterativeRecord):
     left_out: int = 0
     """Combinations of functions that nearly depend on others: so many orbitals less than functions."""
     spin_square: float | None = None
-    """<S^2> of UHF."""
+    """<S^2> of UHF and ROHF."""
+    geometry: list[GeometryRow] | None = None
+    """Of an optimisation."""
+    optimised: bool | None = None
+    """Whether its forces are small enough."""
+    positions_angstrom: list[list[float]] | None = None
+    """Of the last geometry."""
+    vibrations: list[VibrationRow] | None = None
+    zero_point_hartree: float | None = None
     balance: list[dict[str, float]] | None = None
     """Tasks and seconds of each rank, over all builds of J and K, where matrices are over ranks."""
+
+
+@dataclass
+class GeometryRow:
+    """A geometry on the way to the least energy."""
+
+    number: int
+    energy_hartree: float
+    force_hartree_per_bohr: float
+    """The largest on an atom."""
+
+
+@dataclass
+class VibrationRow:
+    """A normal mode; a negative frequency is an imaginary one."""
+
+    frequency_cm1: float
+    intensity_km_mol: float
 
 
 class ScfFolder(RunFolder[ScfRecord]):
@@ -64,6 +90,7 @@ class ScfFolder(RunFolder[ScfRecord]):
 
     orbitals = RunFile("orbitals.h5")
     molden = RunFile("orbitals.molden")
+    optimised = RunFile("optimised.xyz")
     balance = RunFile("load_balance.h5")
     molecule = RunFile("molecule.xyz", "input")
     checkpoint = RunFile("checkpoint.h5", "working")

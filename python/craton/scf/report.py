@@ -44,6 +44,8 @@ LEVELS_SHOWN = 12
 LOWEST_EV, HIGHEST_EV = -40.0, 20.0
 """Range of the picture of orbital energies, from the middle of the gap."""
 MOST_ATOMS = 200
+LINE_CM1 = 20.0
+"""Width of lines in the picture of the spectrum."""
 
 
 def write_report(folder: str | Path) -> Path:
@@ -59,6 +61,8 @@ def write_report(folder: str | Path) -> Path:
     blocks += [
         _numbers(record),
         _iterations(record),
+        *_geometry(record),
+        *_vibrations(record),
         _energies(record),
         *_pictures(place, record),
         _charges(record),
@@ -120,6 +124,53 @@ def _convergence_figure(record: ScfRecord) -> Figure:
         axes.semilogy(numbers, np.maximum(changes, 1e-16), "s--", color=SECOND, label="change of the energy (hartree)")
     axes.set(xlabel="iteration")
     axes.legend()
+    return figure
+
+
+def _geometry(record: ScfRecord) -> list[Block]:
+    if record.geometry is None:
+        return []
+    rows = [[str(g.number), f"{g.energy_hartree:.10f}", f"{g.force_hartree_per_bohr:.2e}"] for g in record.geometry]
+    blocks: list[Block] = [Table(["geometry", "energy (hartree)", "largest force (hartree/bohr)"], rows)]
+    if record.positions_angstrom is not None:
+        atoms = zip(record.symbols, record.positions_angstrom, strict=True)
+        where = [[f"{symbol}{n}", *(f"{x:.6f}" for x in at)] for n, (symbol, at) in enumerate(atoms, start=1)]
+        blocks.append(Table(["atom", "x (Å)", "y (Å)", "z (Å)"], where[:MOST_ATOMS]))
+    if record.optimised is False:
+        blocks.insert(0, Notice(f"{record.stopped_because}.", "Not optimised:"))
+    return [Section("Geometry", blocks, id="geometry", menu="geometry")]
+
+
+def _vibrations(record: ScfRecord) -> list[Block]:
+    if record.vibrations is None:
+        return []
+    rows = [
+        [str(n), f"{v.frequency_cm1:.1f}", f"{v.intensity_km_mol:.2f}"]
+        for n, v in enumerate(record.vibrations, start=1)
+    ]
+    blocks: list[Block] = [
+        Picture(_spectrum(record), "Infrared spectrum: harmonic frequencies as they are, lines 20 per cm wide."),
+        Table(["mode", "frequency (1/cm)", "infrared intensity (km/mol)"], rows),
+        Text(
+            f"Zero-point energy: {record.zero_point_hartree:.6f} hartree. Hartree-Fock frequencies are some 10 % too high.",
+            muted=True,
+        ),
+    ]
+    if any(v.frequency_cm1 < 0 for v in record.vibrations):
+        blocks.insert(0, Notice("A negative frequency is an imaginary one: the geometry is no minimum.", "No minimum:"))
+    return [Section("Vibrations", blocks, id="vibrations", menu="vibrations")]
+
+
+@drawing
+def _spectrum(record: ScfRecord) -> Figure:
+    figure = new_figure(9.0, 3.0)
+    axes = figure.subplots()
+    real = [v for v in record.vibrations or () if v.frequency_cm1 > 0]
+    highest = max((v.frequency_cm1 for v in real), default=1000.0)
+    at = np.linspace(0, 1.1 * highest, 2000)
+    lines = [v.intensity_km_mol / (1 + ((at - v.frequency_cm1) / (0.5 * LINE_CM1)) ** 2) for v in real]
+    axes.plot(at, np.sum(lines, axis=0) if lines else 0 * at, color=ACCENT)
+    axes.set(xlabel="frequency (1/cm)", ylabel="intensity (km/mol)", xlim=(0, at[-1]), ylim=(0, None))
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import remove, replaced, write_hdf5, write_text
 from craton.runs.iterative import end_run, with_options
+from craton.runs.progress import ProgressBar
 from craton.runs.progress_file import ProgressFile, Start
 from craton.runs.record import facts_of
 from craton.runs.running import begun, resumed
@@ -26,8 +28,9 @@ from craton.scf.engines.distributed import shares_tasks
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.files.cube import write_cube
 from craton.scf.files.molden import write_molden
-from craton.scf.folder import ScfFolder, ScfRecord
+from craton.scf.folder import GeometryRow, ScfFolder, ScfRecord, VibrationRow
 from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+from craton.scf.molecule import BOHR_ANGSTROM
 from craton.scf.setup import made_calculation, named, read_start
 from craton.scf.summary import IterationTable, balance_lines, introduction, results_of, summary
 
@@ -37,7 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["config_to_resume", "not_converged", "resume", "run", "status"]
 
-PHASES = ("set-up", "iterations", "results", "report")
+TIGHT_GRADIENT = 1e-6
+"""Norm of the orbital gradient in the middle of the differences that vibrations are made of."""
+PHASES = ("set-up", "iterations", "geometry", "vibrations", "results", "report")
 
 
 def run(
@@ -89,6 +94,7 @@ def resume(
         earlier: list[Iteration] = []
         if on_root(comm, place.checkpoint.exists):
             start = Checkpoint.read(place.checkpoint, whole=job.world is None)
+            calculation = job.where_it_was(calculation, start)
             earlier = [
                 Iteration(int(number), energy, change, gradient, int(quartets), fock_s)
                 for number, energy, change, gradient, quartets, fock_s in start.iterations.tolist()
@@ -133,12 +139,21 @@ def status(directory: Path) -> Status:
 def not_converged(record: ScfRecord, folder: Path) -> str:
     """What to say of such a run; empty where it has converged."""
     if record.converged:
-        return ""
+        return "" if record.optimised is not False else _not_optimised(record, folder)
     last = record.iterations[-1]
     changed = "" if last.change_hartree is None else f"the energy last changed by {last.change_hartree:.2g} hartree, "
     return (
         f"not converged after {len(record.iterations)} iterations: {changed}the gradient is {last.gradient:.2g}; "
         f"`craton scf resume {folder}` goes on; what may help: level_shift, damping, the other guess"
+    )
+
+
+def _not_optimised(record: ScfRecord, folder: Path) -> str:
+    assert record.geometry is not None
+    last = record.geometry[-1]
+    return (
+        f"geometry not optimised after {len(record.geometry) - 1} steps: the largest force is "
+        f"{last.force_hartree_per_bohr:.2g} hartree/bohr; `craton scf run {folder}/optimised.xyz` with the same settings goes on"
     )
 
 
@@ -183,8 +198,9 @@ class _Job:
         most = before + calculation.max_cycle
         on_root(comm, lambda: progress.enter("iterations", done=before, total=most, unit="iterations"))
         self._iterate(place, progress, calculation, start, earlier)
+        calculation, found = self._geometry(progress, calculation)
         on_root(comm, lambda: progress.enter("results"))
-        record = self._record(calculation)
+        record = self._record(calculation, found)
         self._write_results(place, calculation)
         for line in [*summary(record), *(balance_lines(record.balance) if record.balance else [])]:
             say(self.console, line)
@@ -195,6 +211,76 @@ class _Job:
             on_root(comm, lambda: _write_report(folder))
         say(self.console, f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
         return record
+
+    def where_it_was(self, calculation: HartreeFock, start: Checkpoint) -> HartreeFock:
+        """The calculation at the checkpoint's geometry, to which an optimisation had come. UserError for other atoms."""
+        before, now = start.molecule, calculation.molecule
+        if before.symbols != now.symbols:
+            raise UserError(
+                f"{self.config.run.directory}: its checkpoint is of {before.formula}, but its molecule is {now.formula}; "
+                "allowed: the same atoms in the same order"
+            )
+        if not self.config.geometry.optimise or np.array_equal(before.positions_bohr, now.positions_bohr):
+            return calculation
+        say(self.console, "going on from the last geometry that was saved")
+        return calculation.moved(before.positions_bohr)
+
+    def _geometry(self, progress: ProgressFile, calculation: HartreeFock) -> tuple[HartreeFock, dict[str, Any]]:
+        """What [geometry] wants of a calculation that has converged: the last geometry's, and fields of the record."""
+        wanted, comm, found = self.config.geometry, self.comm, {}
+        if not calculation.converged or not (wanted.optimise or wanted.frequencies):
+            return calculation, {}
+        calculation.callback = None
+        if wanted.optimise:
+            calculation, found = self._optimise(progress, calculation)
+        if wanted.frequencies and found.get("optimised", True):
+            from craton.scf.geometry.vibrations import vibrations
+
+            atoms = len(calculation.molecule.symbols)
+            on_root(comm, lambda: progress.enter("vibrations", done=0, total=6 * atoms, unit="gradients"))
+            begun, seconds, iterations = time.perf_counter(), calculation.seconds, calculation.iterations
+            calculation.conv_tol_grad = min(calculation.conv_tol_grad or TIGHT_GRADIENT, TIGHT_GRADIENT)
+            calculation.kernel(calculation.whole_rdm1())
+            with ProgressBar("Vibrations", 6 * atoms, "gradients", self.console) as bar:
+
+                def note(done: int, _: int) -> None:
+                    bar.update(done)
+                    progress.update(done)
+
+                modes = vibrations(calculation, callback=note)
+            calculation.iterations, calculation.seconds = (
+                iterations,
+                seconds | {"vibrations": time.perf_counter() - begun},
+            )
+            rows = zip(modes.frequencies_cm1.tolist(), modes.intensities_km_mol.tolist(), strict=True)
+            found["vibrations"] = [VibrationRow(*row) for row in rows]
+            found["zero_point_hartree"] = modes.zero_point_hartree
+        return calculation, found
+
+    def _optimise(self, progress: ProgressFile, calculation: HartreeFock) -> tuple[HartreeFock, dict[str, Any]]:
+        from craton.scf.geometry.optimisation import Step, optimise
+
+        wanted = self.config.geometry
+        on_root(self.comm, lambda: progress.enter("geometry", done=0, total=wanted.steps, unit="geometries"))
+        say(self.console, "geometry    energy (hartree)  largest force (hartree/bohr)", style="bold")
+
+        def note(step: Step) -> None:
+            say(self.console, f"{step.number:8}  {step.energy:18.10f}  {step.force:28.2e}")
+            progress.progress.facts |= {
+                "energy": f"{step.energy:.10f} hartree",
+                "force": f"{step.force:.2e} hartree/bohr",
+            }
+            progress.update(step.number + 1)
+
+        begun, seconds, iterations = time.perf_counter(), calculation.seconds, calculation.iterations
+        done = optimise(calculation, force=wanted.force, max_steps=wanted.steps, callback=note)
+        last = done.calculation
+        last.seconds = seconds | {"geometries": time.perf_counter() - begun}
+        last.iterations = iterations  # at the first geometry: those after it begin near their ends
+        return last, {
+            "geometry": [GeometryRow(each.number, each.energy, each.force) for each in done.steps],
+            "optimised": done.converged,
+        }
 
     def _iterate(
         self,
@@ -219,14 +305,18 @@ class _Job:
         calculation.checkpoint, calculation.callback = place.checkpoint, note
         calculation.kernel(start, earlier)
 
-    def _record(self, calculation: HartreeFock) -> ScfRecord:
+    def _record(self, calculation: HartreeFock, found: dict[str, Any]) -> ScfRecord:
         config, world, engine = self.config, self.world, calculation.engine
         nodes = 1 if world is None else world.node_count
         facts = facts_of("scf", config.path, config.to_dict(), self.comm.size, nodes, config.run.threads)
         balance = self.comm.gather(engine.spent) if shares_tasks(engine) else None
         word = "converged" if calculation.converged else "not converged"
         why = f"{word} after {len(calculation.iterations)} iterations"
-        return ScfRecord(**facts, **results_of(calculation), balance=balance, stopped_because=why)
+        if "geometry" in found:
+            word = "optimised" if found["optimised"] else "not optimised"
+            why += f", geometry {word} after {len(found['geometry']) - 1} steps"
+            found["positions_angstrom"] = (calculation.molecule.positions_bohr * BOHR_ANGSTROM).tolist()
+        return ScfRecord(**facts, **results_of(calculation), **found, balance=balance, stopped_because=why)
 
     def _write_results(self, place: ScfFolder, calculation: HartreeFock) -> None:
         """Rank 0 writes, and fetches what it needs of the others' matrices while they wait."""
@@ -236,6 +326,8 @@ class _Job:
         def write() -> None:
             with replaced(place.orbitals) as aside:
                 shutil.copyfile(place.checkpoint, aside)
+            if self.config.geometry.optimise:
+                calculation.molecule.write_xyz(place.optimised, f"{calculation.method}/{calculation.basis_name}")
             if output.molden:
                 write_molden(calculation, place.molden)
             for old in place.more_results():

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import craton
 from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.config import Config
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.iteration.hartree_fock import HartreeFock
+from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF, UHF
 from craton.scf.molecule import Molecule
 
 __all__ = ["made_calculation", "named", "read_start"]
 
-METHODS = {"rhf": RHF, "uhf": UHF}
+METHODS = {"rhf": RHF, "uhf": UHF, "rohf": ROHF}
 
 
 def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
@@ -31,6 +34,7 @@ def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
     made.threads, made.checkpoint_every_s = config.run.threads, config.run.checkpoint_every_s
     made.integral_memory_mb = config.run.integral_memory_mb if config.run.integral_memory_mb >= 0 else None
     made.check_settings()
+    _check_geometry(config, made)
     for what in config.output.cubes:
         _check_cube(config, made, what)
     for which in config.output.pictures:
@@ -59,11 +63,25 @@ def named(what: str) -> tuple[str, int]:
     return name, int(spin == "down")
 
 
+def _check_geometry(config: Config, made: HartreeFock) -> None:
+    """UserError for what would be told when the iterations have ended."""
+    wanted = config.geometry
+    if (wanted.optimise or wanted.frequencies) and made.df:
+        raise UserError(f"{config.path}: [geometry] with [method] df = true; allowed: df = false, for gradients")
+    if wanted.optimise and not importlib.util.find_spec("ase"):
+        raise UserError(
+            f"{config.path}: [geometry] optimise = true, but the package ase is not installed; "
+            "allowed: pip install craton[chemistry]"
+        )
+
+
 def _check_cube(config: Config, made: HartreeFock, what: str) -> None:
     """UserError for what will not be there when the iterations have ended."""
     name, _ = named(what)
     if name == "spin" and isinstance(made, RHF):
-        raise UserError(f'{config.path}: [output] cubes has "spin", which is 0 everywhere in RHF; allowed: in UHF')
+        raise UserError(
+            f'{config.path}: [output] cubes has "spin", which is 0 everywhere in RHF; allowed: in UHF and ROHF'
+        )
     if name not in ("density", "spin"):
         _check_orbital(config, made, "cubes", what)
 

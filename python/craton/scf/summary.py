@@ -25,6 +25,8 @@ EV = 27.21138505
 """One hartree, CODATA 2010."""
 MOST_RANKS = 64
 """Ranks of which a line is printed."""
+MOST_MODES = 30
+"""Modes of which frequencies are printed."""
 MOST_CHARGES = 40
 """Atoms of which charges are printed; files have all."""
 
@@ -118,6 +120,20 @@ def summary(record: ScfRecord) -> list[str]:
     lines.append(f"dipole {' '.join(f'{x:z.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye")
     if r.spin_square is not None:
         lines.append(f"<S^2> {r.spin_square:.6f}, as of multiplicity {math.sqrt(4 * r.spin_square + 1):.4f}")
+    if r.geometry is not None:
+        last = r.geometry[-1]
+        word = "optimised" if r.optimised else "NOT optimised"
+        lines.append(
+            f"geometry {word} after {len(r.geometry) - 1} steps: largest force {last.force_hartree_per_bohr:.2e} hartree/bohr, "
+            f"energy {last.energy_hartree - r.geometry[0].energy_hartree:+.6f} hartree"
+        )
+    if r.vibrations is not None and r.zero_point_hartree is not None:
+        imaginary = sum(each.frequency_cm1 < 0 for each in r.vibrations)
+        shown = ", ".join(f"{each.frequency_cm1:.1f}" for each in r.vibrations[:MOST_MODES])
+        more = f", and {len(r.vibrations) - MOST_MODES} more" if len(r.vibrations) > MOST_MODES else ""
+        lines.append(f"vibrations (1/cm): {shown}{more}; zero-point energy {r.zero_point_hartree:.6f} hartree")
+        if imaginary:
+            lines.append(f"{imaginary} of them below 0, which means imaginary: this is no minimum")
     phases = sorted(r.seconds.items(), key=lambda each: -each[1])
     timing = "seconds: " + ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases)
     return [*lines, *_charges(r), timing]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import signal
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 from command_line import craton
 from craton.commands.main import invoke
@@ -18,6 +20,9 @@ from helpers import environment_without_mpi
 from scf_molecules import WATER, needs_chemistry
 
 pytestmark = needs_chemistry
+needs_ase = pytest.mark.skipif(
+    not importlib.util.find_spec("ase"), reason="the package ase is not installed (pip install craton[chemistry])"
+)
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "scf"
 
@@ -106,6 +111,95 @@ def test_a_run_and_its_files(folder):
     assert over.returncode == 0
     assert json.loads(over.stdout)["basis"] == "sto-3g" and "converged after" in over.stderr
     assert not (run / "report.html").exists()
+
+
+@needs_ase
+@pytest.mark.parametrize("ranks", [[], ["--ranks", 2]])
+def test_a_geometry_and_its_vibrations(folder, ranks):
+    from craton.scf import RHF, Molecule
+
+    configured(folder, "w.toml", method='basis = "sto-3g"')
+    done = craton("scf", "run", "w.toml", "--optimise", "--frequencies", *ranks)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads((folder / "w-run" / "record.json").read_text())
+    assert found["optimised"] and found["geometry"][-1]["force_hartree_per_bohr"] < 1e-4
+    assert found["geometry"][-1]["energy_hartree"] == pytest.approx(found["energy_hartree"], abs=1e-8)
+    assert [each["frequency_cm1"] for each in found["vibrations"]] == pytest.approx(
+        [2169.9, 4139.8, 4390.7], abs=5
+    )  # pyscf 2.14
+    assert re.search(r"geometry optimised after \d+ steps: largest force .* hartree/bohr", done.stdout)
+    assert "vibrations (1/cm): " in done.stdout and "zero-point energy 0.02" in done.stdout
+    last = Molecule.from_xyz(folder / "w-run" / "optimised.xyz")
+    again = RHF(last, "sto-3g").run(conv_tol_grad=1e-6)
+    assert again.e_tot == pytest.approx(found["energy_hartree"], abs=1e-8)
+    assert np.linalg.norm(again.gradient(), axis=1).max() < 1.1e-4
+    report = (folder / "w-run" / "report.html").read_text()
+    for word in ("Infrared spectrum", "largest force (hartree/bohr)", "Zero-point energy"):
+        assert word in report
+
+
+@needs_ase
+def test_a_geometry_that_is_not_reached_is_a_code(folder):
+    configured(folder, "w.toml", method='basis = "sto-3g"', geometry="optimise = true\nsteps = 1")
+    done = craton("scf", "run", "w.toml")
+    assert done.returncode == 3
+    assert "geometry not optimised after 1 steps: the largest force is" in done.stderr
+    found = json.loads((folder / "w-run" / "record.json").read_text())
+    assert found["converged"] and found["optimised"] is False
+    assert "Not optimised:" in (folder / "w-run" / "report.html").read_text()
+
+
+KILLED_IN_GEOMETRY = """
+import os, signal, sys
+from craton.scf.geometry import optimisation
+made = optimisation.Step
+def killed(number, energy, force):
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return made(number, energy, force)
+optimisation.Step = killed
+from craton.commands.main import invoke
+invoke(sys.argv[1:])
+"""
+
+
+@needs_ase
+def test_a_killed_optimisation_goes_on_where_it_was(folder):
+    configured(folder, method='basis = "sto-3g"', geometry="optimise = true\nforce = 1e-5")
+    command = [sys.executable, "-c", KILLED_IN_GEOMETRY, "scf", "run", "my.toml"]
+    killed = subprocess.run(command, env=environment_without_mpi(), capture_output=True, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    said = json.loads(craton("scf", "status", "my-run", "--json").stdout)
+    assert (said["state"], said["phase"], said["unit"]) == ("interrupted", "geometry", "geometries")
+    resumed = craton("scf", "resume", "my-run")
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert "going on from the last geometry that was saved" in resumed.stdout
+    found = json.loads((folder / "my-run" / "record.json").read_text())
+    assert found["optimised"]
+    whole = craton("scf", "run", "my.toml", "--directory", "whole")
+    assert whole.returncode == 0
+    undisturbed = json.loads((folder / "whole" / "record.json").read_text())
+    assert found["energy_hartree"] == pytest.approx(undisturbed["energy_hartree"], abs=1e-8)
+    assert found["geometry"][0]["energy_hartree"] < undisturbed["geometry"][0]["energy_hartree"] - 1e-5
+
+
+def test_restricted_open_shells_by_command(folder):
+    (folder / "oh.xyz").write_text("2\n\nO 0 0 0\nH 0 0 0.97\n")
+    configured(
+        folder,
+        "oh.toml",
+        molecule='file = "oh.xyz"',
+        method='basis = "6-31g"\nkind = "rohf"',
+        output='cubes = ["spin"]\nmolden = true',
+    )
+    done = craton("scf", "run", "oh.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ROHF/6-31g" in done.stdout and "<S^2> 0.750000" in done.stdout
+    found = json.loads((folder / "oh-run" / "record.json").read_text())
+    assert found["method"] == "ROHF" and found["spin_square"] == 0.75
+    spin = (folder / "oh-run" / "spin.cube").read_text()
+    values = np.array(" ".join(spin.splitlines()[8:]).split(), dtype=float)
+    assert values.sum() * 0.2**3 == pytest.approx(1, abs=0.02)  # one electron without a partner
 
 
 def test_the_files_of_a_stored_run_are_those_of_the_calculation(folder):

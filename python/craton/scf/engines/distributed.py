@@ -285,7 +285,7 @@ class DistributedEngine:
         except (UserError, MemoryError) as error:
             failure = str(error) or "gradient: no memory"
         self.world.agree(failure)
-        return self.world.sum(found) + nuclei
+        return np.asarray(self.world.sum(found) + nuclei)
 
     def block_diagonal(self, blocks: Sequence[Matrix]) -> DistArray:
         """An atom's functions are neighbours here too, in the order that they had."""

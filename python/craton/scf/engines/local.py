@@ -83,7 +83,7 @@ class LocalEngine:
             self._threshold,
             self._threads,
         )
-        return found + nuclear_gradient(self._basis)
+        return np.asarray(found + nuclear_gradient(self._basis))
 
     @property
     def quartets(self) -> int:

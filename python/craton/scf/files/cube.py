@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +32,9 @@ def write_cube(
     spacing_bohr: float = SPACING_BOHR,
     margin_bohr: float = MARGIN_BOHR,
 ) -> None:
-    """`what`: "density", "spin" (density of spin, UHF), or an orbital as HartreeFock.orbital takes it, of spin 0 (up) or 1.
+    """`what`: "density", "spin" (density of spin, UHF and ROHF), or an orbital as HartreeFock.orbital takes it.
 
-    On a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file that cannot be written.
+    spin: of an orbital, 0 (up) or 1. On a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file that cannot be written.
     """
     from craton.runs.files import replaced
 
@@ -61,16 +62,18 @@ def _density(
     calculation: Orbitals, what: str | int, points: NDArray[np.float64], path: str | Path
 ) -> NDArray[np.float64]:
     """The density from orbitals, some at a time: a density matrix would be all of them at once."""
-    channels = np.atleast_2d(calculation.mo_occ)
-    if what == "spin" and len(channels) == 1:
-        raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF")
+    weights = np.atleast_2d(calculation.mo_occ)
+    if what == "spin":
+        if calculation.method == "RHF":
+            raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF and ROHF")
+        weights = weights * [[1], [-1]] if len(weights) == 2 else np.where(weights == 1, 1.0, 0.0)
     found = np.zeros(points.shape[:-1])
-    for spin, occupations in enumerate(channels):
-        occupied = int(np.count_nonzero(occupations))
-        for first in range(0, occupied, ORBITALS_AT_ONCE):
-            some = calculation.orbitals(first, min(first + ORBITALS_AT_ONCE, occupied), spin)
-            squares = summed_squares(calculation.molecule, calculation.shells, some, points)
-            found += (-1 if what == "spin" and spin else 1) * occupations[first] * squares
+    for spin, of_spin in enumerate(weights):
+        cuts = [0, *(np.flatnonzero(np.diff(of_spin)) + 1), len(of_spin)]
+        for begin, end in itertools.pairwise(cuts):  # orbitals of one weight
+            for first in range(begin, end if of_spin[begin] else begin, ORBITALS_AT_ONCE):
+                some = calculation.orbitals(first, min(first + ORBITALS_AT_ONCE, end), spin)
+                found += of_spin[begin] * summed_squares(calculation.molecule, calculation.shells, some, points)
     return found
 
 

@@ -1,6 +1,6 @@
 """Formatted checkpoint files: geometry, basis set, orbitals and densities, as Gaussian and many programs that draw them have it.
 
-Source: the description of the format in Gaussian's manual (https://gaussian.com/interfacing), and what programs that read it expect.
+Source: the format's description in Gaussian's manual (https://gaussian.com/interfacing).
 """
 
 from __future__ import annotations

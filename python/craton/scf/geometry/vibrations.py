@@ -100,7 +100,7 @@ def modes_of(positions_bohr: Vector, masses_u: Vector, hessian: Vector, dipole_s
 
 
 def _rigid(positions_bohr: Vector, masses_u: Vector) -> Vector:
-    """Translations and rotations, mass weighted and orthonormal, in columns: six, five of a molecule on a line, three of an atom."""
+    """Translations and rotations, mass weighted, orthonormal, in columns: six; five of a molecule on a line, three of an atom."""
     roots = np.sqrt(masses_u)
     centred = positions_bohr - masses_u @ positions_bohr / masses_u.sum()
     inertia = np.einsum("a,abc->bc", masses_u, [np.dot(x, x) * np.eye(3) - np.outer(x, x) for x in centred])

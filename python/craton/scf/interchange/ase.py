@@ -6,7 +6,7 @@ Source: A. H. Larsen et al., J. Phys. Condens. Matter 29, 273002 (2017). Needs t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ except ImportError:
     raise UserError("ASE: the package ase is not installed; allowed: pip install craton[chemistry]") from None
 
 if TYPE_CHECKING:
-    from craton.arrays.world import World
+    from craton._craton import World
 
 __all__ = ["HARTREE_EV", "CratonCalculator", "from_atoms", "to_atoms"]
 
@@ -49,7 +49,7 @@ def to_atoms(molecule: Molecule) -> Any:
     return Atoms(symbols=list(molecule.symbols), positions=molecule.positions_bohr * BOHR_ANGSTROM)
 
 
-class CratonCalculator(Calculator):  # type: ignore[misc]
+class CratonCalculator(Calculator):
     """Hartree-Fock as a calculator of ASE: energy and forces, dipole and Mulliken charges.
 
         atoms.calc = CratonCalculator("cc-pvdz")
@@ -58,7 +58,7 @@ class CratonCalculator(Calculator):  # type: ignore[misc]
     A geometry begins with the density of the one before. With `world` its members are collective.
     """
 
-    implemented_properties: ClassVar[list[str]] = ["energy", "forces", "dipole", "charges"]
+    implemented_properties = ["energy", "forces", "dipole", "charges"]
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class CratonCalculator(Calculator):  # type: ignore[misc]
 
         calculated: called after each geometry. UserError for another method; what else is wrong is said with the first atoms.
         """
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         if method not in ("", *METHODS):
             raise UserError(f"calculator: method '{method}'; allowed: {', '.join(METHODS)}")
         self._basis, self._method, self._charge, self._multiplicity = basis, method, charge, multiplicity
@@ -104,7 +104,7 @@ class CratonCalculator(Calculator):  # type: ignore[misc]
         self, atoms: Any = None, properties: Any = ("energy",), system_changes: Any = tuple(all_changes)
     ) -> None:
         """What ASE calls. UserError where the iterations do not converge."""
-        super().calculate(atoms, properties, system_changes)
+        super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]
         if system_changes or self.calculation is None or not self.calculation.converged:
             self._run()
         found = self.calculation

@@ -554,15 +554,15 @@ class HartreeFock:
                 "allowed: after a run() that converges"
             )
         algebra, densities = self.engine.algebra, self._orbital_densities()
-        core, repulsion = self.get_hcore(), self._repulsion(densities)
+        core: Any = self.get_hcore()
+        repulsion = self._repulsion(densities)
         [weighted] = self._matrices(1)
         with algebra.work(weighted, 2) as [fock, half]:
             for density, repelled in zip(densities, repulsion, strict=True):
                 algebra.combine(fock, [(1.0, core), (1.0, repelled)])
                 algebra.product(density, fock, half)
-                algebra.product(
-                    half, density, fock
-                )  # each orbital's part, times its energy and its electrons once more
+                # D F D: each orbital's part times its energy, and once more its electrons
+                algebra.product(half, density, fock)
                 algebra.combine(weighted, [(1 / self._weight, fock)], keep=1.0)
             make_symmetric(weighted, algebra)
         algebra.forget()

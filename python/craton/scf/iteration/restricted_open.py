@@ -27,8 +27,8 @@ class ROHF(UHF):
     ) -> tuple[list[Any], list[Any]]:
         """One Fock matrix of both spins; its error has the derivative by rotations of the orbitals into each other.
 
-        With projectors C on closed, O on open, V on virtual orbitals, and half the difference D of up and down, it is their mean and
-        O D V + V D O - C D O - O D C.
+        With projectors C on closed, O on open, V on virtual orbitals, and half the difference D of up and down, it is their mean
+        and O D V + V D O - C D O - O D C.
         """
         algebra = self.engine.algebra
         (up, down), (both, closed) = focks, projectors

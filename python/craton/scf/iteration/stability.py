@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from craton.errors import UserError
+from craton.scf.engines.local import LocalEngine
 from craton.scf.iteration.hartree_fock import HartreeFock
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF
@@ -48,8 +49,8 @@ class Stability:
 def stability(calculation: HartreeFock) -> Stability:
     """The curvatures at a converged calculation's orbitals, which are real.
 
-    Where the energy falls, UHF(...).kernel(found.begin) (RHF where the internal one is lower) goes on from there. Needs some tens of
-    Fock builds. UserError of ROHF, of a calculation over a world, and where it has not converged. Source: R. Seeger and J. A.
+    Where the energy falls, UHF(...).kernel(found.begin) (RHF where the internal one is lower) goes on from there. Needs some tens
+    of Fock builds. UserError of ROHF, of a calculation over a world, and where it has not converged. Source: R. Seeger and J. A.
     Pople, J. Chem. Phys. 66, 3045 (1977).
     """
     if isinstance(calculation, ROHF):
@@ -72,8 +73,9 @@ def stability(calculation: HartreeFock) -> Stability:
     if all(each.size == 0 for each in spaces):  # nothing may turn
         return Stability(np.inf, np.inf if isinstance(calculation, RHF) else None, None)
 
-    def response(densities: Sequence[Matrix]) -> tuple[Matrix, list[Matrix]]:
-        return calculation.engine.build(densities)
+    engine = calculation.engine
+    assert isinstance(engine, LocalEngine)
+    response = engine.build
 
     if not isinstance(calculation, RHF):
         internal, turns = _lowest(spaces, lambda d: _unrestricted(response, d))
@@ -97,14 +99,16 @@ def stability(calculation: HartreeFock) -> Stability:
 
 
 def _lowest_of(densities: Sequence[Matrix], calculation: HartreeFock) -> Matrix:
-    core: Matrix = calculation.get_hcore()
+    engine = calculation.engine
+    assert isinstance(engine, LocalEngine)
+    core = engine.core()
 
     def energy(density: Matrix) -> float:
         """Without the nuclei's."""
-        spins = density if density.ndim == 3 else np.stack([density / 2] * 2)
-        coulomb, exchange = calculation.engine.build(spins)
-        repelled = sum(np.vdot(each, coulomb - of) for each, of in zip(spins, exchange, strict=True))
-        return float(np.vdot(spins.sum(axis=0), core) + repelled / 2)
+        spins = list(density) if density.ndim == 3 else [density / 2, density / 2]
+        coulomb, exchange = engine.build(spins)
+        repelled = sum(float(np.vdot(each, coulomb - of)) for each, of in zip(spins, exchange, strict=True))
+        return float(np.vdot(np.sum(spins, axis=0), core)) + repelled / 2
 
     return min(densities, key=energy)
 
@@ -139,7 +143,7 @@ class _Space:
 
     @property
     def size(self) -> int:
-        return self.occupied.shape[1] * self.virtual.shape[1]
+        return int(self.occupied.shape[1] * self.virtual.shape[1])
 
     @property
     def gaps(self) -> Matrix:
