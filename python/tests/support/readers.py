@@ -469,6 +469,41 @@ class _ScfCheckpoint:
         return Checkpoint.read(path), found.mo_energy, found.orbital("homo"), found.orbitals(0, 2)
 
 
+@reader("molecule, formatted checkpoint")
+class _Fchk:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.scf import RHF, Molecule
+        from craton.scf.files.fchk import write_fchk
+
+        write_fchk(RHF(Molecule.from_xyz(_Xyz.make(folder)), "sto-3g").run(), folder / "w.fchk")
+        return folder / "w.fchk"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.scf.files.fchk import read_fchk
+
+        return read_fchk(path)
+
+
+@reader("scf, QCSchema")
+class _QCSchema:
+    make = staticmethod(
+        text(
+            "w.json",
+            '{"schema_name": "qcschema_input", "schema_version": 1, "molecule": {"symbols": ["He", "H"], "geometry": [0, 0, 0, '
+            '0, 0, 1.5], "molecular_charge": 1, "molecular_multiplicity": 1}, "driver": "energy", "model": {"method": "hf", "basis": '
+            '"sto-3g"}, "keywords": {"max_cycle": 2}}\n',
+        )
+    )
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.scf.interchange.qcschema import run_qcschema_file
+
+        return run_qcschema_file(path, path.with_suffix(".out"))
+
+
 # ---------------------------------------------------------------------------------------------------------------- tomography
 
 
