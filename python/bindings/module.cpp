@@ -164,6 +164,7 @@ Best of five passes. Not collective. UserError below 1 thread.)");
     bind_waves(m);
     bind_scf(m);
     bind_energy_gradient(m);
+    bind_functions_at_points(m);
     bind_hazard(m);
     bind_distributed_fock(m);
     bind_assembly(m);

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from craton.scf.geometry.vibrations import Vibrations, vibrations
     from craton.scf.iteration.diis import DIIS
     from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+    from craton.scf.iteration.kohn_sham import RKS, UKS
     from craton.scf.iteration.restricted_open import ROHF
     from craton.scf.iteration.spins import RHF, UHF
     from craton.scf.iteration.stability import Stability, stability
@@ -63,12 +64,14 @@ __all__ = [
     "Molecule",
     "Optimised",
     "RHF",
+    "RKS",
     "ROHF",
     "ScfFolder",
     "ScfRecord",
     "Stability",
     "StoredOrbitals",
     "UHF",
+    "UKS",
     "Vibrations",
     "draw_orbital",
     "find_libcint",

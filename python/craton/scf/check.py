@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from craton.cli.output import facts_table
 from craton.runs.words import counted, size_text
 from craton.scf.config import Config
+from craton.scf.iteration.spins import RHF
 from craton.scf.setup import made_calculation, read_start
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def examine(config: Config, ranks: int = 0) -> Findings:
     made = made_calculation(config, None)
     start = read_start(config, made.molecule, whole=False)
     count, n = ranks or config.run.ranks or 1, made.basis.size
-    spins = 1 if made.method == "RHF" else 2
+    spins = 1 if isinstance(made, RHF) else 2
     memory = spins * (MATRICES + 2 * made.diis_space) * 8 * n * n // count
     if count == 1:
         memory += (1 + spins) * 8 * n * n * config.run.threads  # each thread's J and K

@@ -70,6 +70,10 @@ Method = Annotated[
         text="Restricted, unrestricted or restricted open-shell. Default: rhf for multiplicity 1, else uhf.",
     ),
 ]
+Functional = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Density functional: lda, pbe, blyp, b3lyp, pbe0 ... Default: Hartree-Fock."),
+]
 Tolerance = Annotated[
     float | None,
     typer.Option(metavar="E", help="Largest change of the energy at convergence, in hartree. Default: 1e-9."),
@@ -97,6 +101,7 @@ def _load(config: Path, **options: Any) -> Config:
         "charge": ("molecule", "charge"),
         "multiplicity": ("molecule", "multiplicity"),
         "tolerance": ("convergence", "energy"),
+        "xc": ("method", "xc"),
         "optimise": ("geometry", "optimise"),
         "frequencies": ("geometry", "frequencies"),
     }
@@ -110,6 +115,7 @@ def run(
     charge: Charge = None,
     multiplicity: Multiplicity = None,
     method: Method = None,
+    xc: Functional = None,
     tolerance: Tolerance = None,
     start: StartFrom = None,
     optimise: Optimise = None,
@@ -136,6 +142,10 @@ def run(
 
         craton scf run benzene.toml --threads 2
 
+    With a density functional:
+
+        craton scf run benzene.toml --xc b3lyp
+
     A triplet:
 
         craton scf run oxygen.xyz --basis cc-pvtz --multiplicity 3
@@ -154,7 +164,7 @@ def run(
 
     def load() -> Config:
         options: dict[str, Any] = {"basis": basis, "charge": charge, "multiplicity": multiplicity, "method": method}
-        options |= {"optimise": optimise, "frequencies": frequencies}
+        options |= {"xc": xc, "optimise": optimise, "frequencies": frequencies}
         return _load(
             config, **options, tolerance=tolerance, start=start, ranks=ranks, threads=threads, directory=directory
         )
@@ -210,6 +220,7 @@ def check(
     charge: Charge = None,
     multiplicity: Multiplicity = None,
     method: Method = None,
+    xc: Functional = None,
     start: StartFrom = None,
     ranks: PlannedRanks = None,
     as_json: Json = False,
@@ -222,7 +233,7 @@ def check(
     from craton.scf.check import examine
 
     settings = _load(
-        config, basis=basis, charge=charge, multiplicity=multiplicity, method=method, start=start, ranks=ranks
+        config, basis=basis, charge=charge, multiplicity=multiplicity, method=method, xc=xc, start=start, ranks=ranks
     )
     found = examine(settings)
     print_found(found, as_json)

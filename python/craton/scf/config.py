@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from craton.errors import UserError
 from craton.runs.iterative import with_options
+from craton.scf.functionals.grid import GRIDS
 from craton.scf.iteration import DENSITY_BY, GUESSES
 from craton.settings import (
     REQUIRED,
@@ -92,6 +93,10 @@ class MethodConfig:
         choice(*DENSITY_BY),
         '"diagonalisation"; "canonical" or "sp2": purification, by matrix products alone',
     )
+    xc: str = setting(
+        "", text, 'density functional: lda, pbe, blyp, b3lyp, pbe0 ... or names of libxc joined by +; "": Hartree-Fock'
+    )
+    grid: str = setting("medium", choice(*GRIDS), "of the functional's integrals")
     threshold: float = setting(1e-12, _positive(1.0, "hartree"), "hartree; integrals that matter less are left out")
     df: bool = setting(False, boolean, "fit densities by auxiliary functions: faster, some 1e-5 hartree an atom off")
     auxiliary: str = setting("", text, 'auxiliary set of df by its name; "": chosen for the basis set')

@@ -37,9 +37,13 @@ class ScfRecord(IterativeRecord):
     charge: int
     multiplicity: int
     method: str
-    """RHF, UHF or ROHF."""
+    """RHF, UHF, ROHF, RKS or UKS."""
     basis: str
     functions: int
+    functional: str = ""
+    """Of RKS and UKS."""
+    electrons_on_grid: float | None = None
+    """What the density integrates to."""
     energy_hartree: float
     homo_hartree: float | None
     lumo_hartree: float | None

@@ -70,8 +70,12 @@ def write_report(folder: str | Path) -> Path:
         _times(record),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    about = f"{record.method}/{record.basis}, {counted(record.functions, 'function')}. {made_by(record.versions, record.started)}."
-    page = Page(record.title, f"{record.molecule} by Hartree-Fock", about, blocks)
+    method = f"{record.method} {record.functional}".strip()
+    about = (
+        f"{method}/{record.basis}, {counted(record.functions, 'function')}. {made_by(record.versions, record.started)}."
+    )
+    by = f"by {record.functional}" if record.functional else "by Hartree-Fock"
+    page = Page(record.title, f"{record.molecule} {by}", about, blocks)
     write_text(place.report, render(page))
     return place.report
 
@@ -83,6 +87,8 @@ def _numbers(record: ScfRecord) -> Numbers:
     entries.append((f"{np.linalg.norm(record.dipole_debye):.4f} debye", "dipole moment"))
     if record.spin_square is not None:
         entries.append((f"{record.spin_square:.4f}", "<S^2>"))
+    if record.electrons_on_grid is not None:
+        entries.append((f"{record.electrons_on_grid:.5f}", "electrons on the grid"))
     if record.left_out:
         entries.append((f"{record.left_out}", "functions left out"))
     entries.append((f"{len(record.iterations)}", "iterations"))

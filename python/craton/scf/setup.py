@@ -10,20 +10,27 @@ from craton.scf import properties
 from craton.scf.config import Config
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.iteration.hartree_fock import HartreeFock
+from craton.scf.iteration.kohn_sham import RKS, UKS, KohnSham
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF, UHF
 from craton.scf.molecule import Molecule
 
 __all__ = ["made_calculation", "named", "read_start"]
 
-METHODS = {"rhf": RHF, "uhf": UHF, "rohf": ROHF}
+METHODS = {"rhf": RHF, "uhf": UHF, "rohf": ROHF, "rks": RKS, "uks": UKS}
 
 
 def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
     """Ready to iterate. With `world` collective. UserError for what does not fit together, also in [output]."""
     molecule = Molecule.from_xyz(config.molecule.file, config.molecule.charge, config.molecule.multiplicity or None)
     method = config.method.kind or ("rhf" if molecule.multiplicity == 1 else "uhf")
+    if config.method.xc:
+        if method == "rohf":
+            raise UserError(f"{config.path}: [method] kind = rohf with xc = {config.method.xc}; allowed: rhf or uhf")
+        method = {"rhf": "rks", "uhf": "uks"}[method]
     made = METHODS[method](molecule, config.method.basis, library=config.run.library or None, world=world)
+    if isinstance(made, KohnSham):
+        made.xc, made.grid = config.method.xc, config.method.grid
     ours = config.convergence
     made.init_guess, made.density_by = config.method.guess, config.method.density_by
     made.direct_scf_tol, made.linear_dependence = config.method.threshold, config.method.linear_dependence
@@ -68,6 +75,8 @@ def _check_geometry(config: Config, made: HartreeFock) -> None:
     wanted = config.geometry
     if (wanted.optimise or wanted.frequencies) and made.df:
         raise UserError(f"{config.path}: [geometry] with [method] df = true; allowed: df = false, for gradients")
+    if (wanted.optimise or wanted.frequencies) and isinstance(made, KohnSham):
+        raise UserError(f'{config.path}: [geometry] with [method] xc = {made.xc}; allowed: xc = "", for gradients')
     if wanted.optimise and not importlib.util.find_spec("ase"):
         raise UserError(
             f"{config.path}: [geometry] optimise = true, but the package ase is not installed; "

@@ -14,6 +14,7 @@ from craton.runs.words import counted
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.folder import IterationRow, ScfRecord
 from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+from craton.scf.iteration.kohn_sham import KohnSham
 from craton.scf.iteration.spins import UHF
 
 if TYPE_CHECKING:
@@ -45,9 +46,15 @@ def introduction(calculation: HartreeFock, start: Checkpoint | None, world: crat
         threads = f"{counted(world.size, 'rank')} of {threads}"
     return (
         f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
-        f"{c.method}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {fitted}{begin}; "
+        f"{method_text(c)}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {fitted}{begin}; "
         f"density by {c.density_by}; {threads}"
     )
+
+
+def method_text(calculation: HartreeFock) -> str:
+    """RHF, or "RKS b3lyp"."""
+    functional = f" {calculation.xc}" if isinstance(calculation, KohnSham) else ""
+    return calculation.method + functional
 
 
 class IterationTable:
@@ -80,6 +87,8 @@ def results_of(calculation: HartreeFock) -> dict[str, Any]:
         "basis": c.basis_name,
         "functions": c.basis.size,
         "left_out": c.left_out,
+        "functional": c.xc if isinstance(c, KohnSham) else "",
+        "electrons_on_grid": c.electrons if isinstance(c, KohnSham) else None,
         "converged": c.converged,
         "energy_hartree": c.e_tot,
         "homo_hartree": homo if math.isfinite(homo) else None,
@@ -113,6 +122,8 @@ def summary(record: ScfRecord) -> list[str]:
             f"{r.left_out} of {counted(r.functions, 'function')} left out: so many eigenvalues of the overlap are below "
             "linear_dependence"
         )
+    if r.electrons_on_grid is not None:
+        lines.append(f"{r.functional}: the density integrates to {r.electrons_on_grid:.6f} electrons")
     if r.homo_hartree is not None and r.lumo_hartree is not None:
         gap = r.lumo_hartree - r.homo_hartree
         lines.append(f"HOMO {r.homo_hartree:.6f}, LUMO {r.lumo_hartree:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV")

@@ -492,8 +492,8 @@ class _QCSchema:
         text(
             "w.json",
             '{"schema_name": "qcschema_input", "schema_version": 1, "molecule": {"symbols": ["He", "H"], "geometry": [0, 0, 0, '
-            '0, 0, 1.5], "molecular_charge": 1, "molecular_multiplicity": 1}, "driver": "energy", "model": {"method": "hf", "basis": '
-            '"sto-3g"}, "keywords": {"max_cycle": 2}}\n',
+            '0, 0, 1.5], "molecular_charge": 1, "molecular_multiplicity": 1}, "driver": "energy", "model": {"method": "hf", '
+            '"basis": "sto-3g"}, "keywords": {"max_cycle": 2}}\n',
         )
     )
 

@@ -34,7 +34,8 @@ def write_cube(
 ) -> None:
     """`what`: "density", "spin" (density of spin, UHF and ROHF), or an orbital as HartreeFock.orbital takes it.
 
-    spin: of an orbital, 0 (up) or 1. On a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file that cannot be written.
+    spin: of an orbital, 0 (up) or 1. On a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file
+    that cannot be written.
     """
     from craton.runs.files import replaced
 
@@ -64,8 +65,10 @@ def _density(
     """The density from orbitals, some at a time: a density matrix would be all of them at once."""
     weights = np.atleast_2d(calculation.mo_occ)
     if what == "spin":
-        if calculation.method == "RHF":
-            raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF and ROHF")
+        if calculation.method in ("RHF", "RKS"):
+            raise UserError(
+                f"cube file {path}: the density of spin of {calculation.method} is 0; allowed: of UHF and ROHF"
+            )
         weights = weights * [[1], [-1]] if len(weights) == 2 else np.where(weights == 1, 1.0, 0.0)
     found = np.zeros(points.shape[:-1])
     for spin, of_spin in enumerate(weights):

@@ -88,6 +88,8 @@ def to_mean_field(calculation: HartreeFock) -> Any:
 
     if calculation._world is not None:
         raise UserError("PySCF: of a calculation over a world; allowed: without a world")
+    if calculation.method not in KINDS:
+        raise UserError(f"PySCF: {calculation.method}; allowed: {', '.join(KINDS)}")
     calculation._need_orbitals()
     made = getattr(scf, calculation.method)(to_mole(calculation.molecule, calculation._given_basis))
     made.mo_coeff, made.mo_energy = np.array(calculation.mo_coeff), np.array(calculation.mo_energy)

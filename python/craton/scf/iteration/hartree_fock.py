@@ -143,6 +143,8 @@ class HartreeFock:
         """Iterations in the checkpoint."""
         self.seconds: dict[str, float] = {}
 
+        self._beyond = 0.0
+        """Of the energy, hartree: what half the product of densities and potentials has not."""
         self._library = open_libcint(None if library is None else str(library))
         self._world = world
         self._made: tuple[tuple[Any, ...], Engine] | None = None
@@ -296,11 +298,21 @@ class HartreeFock:
         """New ones of the engine's kind; zeros."""
         return [self.engine.matrix() for _ in range(count)]
 
+    @property
+    def _exchange_part(self) -> float:
+        """Of K, in the Fock matrix of each density."""
+        return 1 / self._weight
+
+    def _potentials(self, densities: Sequence[Any], repulsion: Sequence[Any]) -> list[Any]:
+        """What is added to the core for Fock matrices, of densities and their J and K; sets _beyond."""
+        del densities
+        return list(repulsion)
+
     def _repulsion(self, densities: Sequence[Any]) -> list[Any]:
         found = self._matrices(len(densities))
-        self.engine.add_repulsion(densities, 1 / self._weight, found)
+        self.engine.add_repulsion(densities, self._exchange_part, found)
         self.engine.algebra.forget()
-        return found
+        return self._potentials(densities, found)
 
     # ------------------------------------------------------------------------------------------------------------ settings
 
@@ -373,11 +385,12 @@ class HartreeFock:
             started = time.perf_counter()
             with self._clock("Fock"):
                 self._add_change(densities, built_for, repulsion)
+                potentials = self._potentials(densities, repulsion)
             fock_s = time.perf_counter() - started
             with self._clock("algebra"):
-                focks = [self._fock(core, each, functions) for each in repulsion]
+                focks = [self._fock(core, each, functions) for each in potentials]
                 focks, errors = self._effective(focks, projectors, functions)
-                last = self._note(cycle, *self._energy_and_gradient(densities, core, repulsion, errors), fock_s)
+                last = self._note(cycle, *self._energy_and_gradient(densities, core, potentials, errors), fock_s)
             if last:
                 break
             self._save_if_due(densities)
@@ -434,12 +447,12 @@ class HartreeFock:
         if self.df:
             for each in repulsion:
                 algebra.combine(each, [])
-            self.engine.add_repulsion(densities, 1 / self._weight, repulsion)
+            self.engine.add_repulsion(densities, self._exchange_part, repulsion)
             return
         with algebra.work(densities[0], len(densities)) as changes:
             for change, density, before in zip(changes, densities, built_for, strict=True):
                 algebra.combine(change, [(1.0, density), (-1.0, before)])
-            self.engine.add_repulsion(changes, 1 / self._weight, repulsion)
+            self.engine.add_repulsion(changes, self._exchange_part, repulsion)
         for before, density in zip(built_for, densities, strict=True):
             algebra.combine(before, [(1.0, density)])
 
@@ -467,7 +480,7 @@ class HartreeFock:
         spins = len(densities)
         pairs = [(d, core) for d in densities] + [(d, r) for d, r in zip(densities, repulsion, strict=True)]
         found = self.engine.algebra.inner(pairs + [(each, each) for each in errors])
-        energy = sum(found[:spins]) + sum(found[spins : 2 * spins]) / 2 + self.basis.nuclear_repulsion
+        energy = sum(found[:spins]) + sum(found[spins : 2 * spins]) / 2 + self.basis.nuclear_repulsion + self._beyond
         return energy, sum(found[2 * spins :]) ** 0.5
 
     def _note(self, cycle: int, energy: float, gradient: float, fock_s: float) -> bool:

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from craton.errors import UserError
 from craton.scf.engines.local import LocalEngine
 from craton.scf.iteration.hartree_fock import HartreeFock
+from craton.scf.iteration.kohn_sham import KohnSham
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF
 
@@ -53,8 +54,8 @@ def stability(calculation: HartreeFock) -> Stability:
     of Fock builds. UserError of ROHF, of a calculation over a world, and where it has not converged. Source: R. Seeger and J. A.
     Pople, J. Chem. Phys. 66, 3045 (1977).
     """
-    if isinstance(calculation, ROHF):
-        raise UserError("stability: of ROHF; allowed: of RHF and UHF")
+    if isinstance(calculation, ROHF | KohnSham):
+        raise UserError(f"stability: of {calculation.method}; allowed: of RHF and UHF")
     if calculation._world is not None:
         raise UserError("stability: of a calculation over a world; allowed: without a world")
     if not calculation.converged:

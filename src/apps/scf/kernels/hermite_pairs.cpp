@@ -1,5 +1,7 @@
 #include <craton/apps/scf/hermite_pairs.hpp>
 
+#include "solid_harmonics.hpp"
+
 #include <craton/base/assert.hpp>
 
 #include <algorithm>
@@ -12,47 +14,6 @@ namespace craton::scf {
 namespace {
 
 constexpr int most_a = highest_hermite / 2, most_b = highest_hermite / 4;
-
-// x^i y^j z^k of a solid harmonic.
-struct monomial {
-    hermite_order powers;
-    double coefficient;
-};
-
-double binomial(int n, int k) {
-    double found = 1;
-    for (int i = 1; i <= k; ++i) found = found * (n - k + i) / i;
-    return found;
-}
-
-// Real solid harmonics r^l Y_lm, m = -l ... l, but x, y, z for l = 1 (Helgaker, Jorgensen and Olsen, Molecular Electronic-Structure
-// Theory, 6.4.47).
-std::vector<monomial> solid_harmonic(int l, int m) {
-    const int order = std::abs(m), half = m < 0 ? 1 : 0; // v is half a number more where m < 0
-    double ratio = m == 0 ? 1 : 2;                       // 2 (l + |m|)! (l - |m|)! / 2^(m = 0) / l!^2
-    for (int i = 1; i <= order; ++i) ratio *= static_cast<double>(l + i) / (l - order + i);
-    const double norm = std::ldexp(std::sqrt(ratio * (2 * l + 1) / (4 * std::numbers::pi)), -order);
-    std::map<std::array<int, 3>, double> sums;
-    for (int t = 0; 2 * t <= l - order; ++t)
-        for (int u = 0; u <= t; ++u)
-            for (int v = half; v <= order; v += 2) { // twice the v of the source
-                const double sign = (t + (v - half) / 2) % 2 == 0 ? 1 : -1;
-                const int y = 2 * u + v;
-                sums[{2 * t + order - y, y, l - 2 * t - order}] += sign * norm * std::ldexp(1.0, -2 * t) * binomial(l, t) *
-                                                                   binomial(l - t, order + t) * binomial(t, u) * binomial(order, v);
-            }
-    std::vector<monomial> found;
-    for (const auto& [powers, coefficient] : sums)
-        if (coefficient != 0) found.push_back({{powers[0], powers[1], powers[2]}, coefficient});
-    return found;
-}
-
-std::vector<std::vector<monomial>> solid_harmonics(int l) {
-    if (l == 1) return {solid_harmonic(1, 1), solid_harmonic(1, -1), solid_harmonic(1, 0)};
-    std::vector<std::vector<monomial>> all;
-    for (int m = -l; m <= l; ++m) all.push_back(solid_harmonic(l, m));
-    return all;
-}
 
 constexpr int number_of(int x, int y, int z) {
     const int l = x + y + z, rest = l - x;

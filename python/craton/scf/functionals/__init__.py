@@ -1,0 +1,1 @@
+"""Density functionals: libxc, integration grids, the exchange-correlation matrix."""
