@@ -7,9 +7,9 @@ from mpi4py import MPI
 from scf_molecules import OPEN, molecule_of, spread_over_ranks, water
 
 world = World(MPI.COMM_WORLD)
-radical = molecule_of(OPEN["OH"][1], multiplicity=2)
+triplet = molecule_of(OPEN["CH2"][1], multiplicity=3)
 with spread_over_ranks():
-    for kind, molecule, functional in ((RKS, water(), "pbe"), (RKS, water(), "b3lyp"), (UKS, radical, "b3lyp")):
+    for kind, molecule, functional in ((RKS, water(), "pbe"), (RKS, water(), "b3lyp"), (UKS, triplet, "b3lyp")):
         settings = {"xc": functional, "grid": "coarse", "conv_tol": 1e-10}
         alone = kind(molecule, "6-31g*").run(**settings)
         together = kind(molecule, "6-31g*", world=world).run(**settings)
