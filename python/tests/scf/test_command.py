@@ -202,6 +202,26 @@ def test_restricted_open_shells_by_command(folder):
     assert values.sum() * 0.2**3 == pytest.approx(1, abs=0.02)  # one electron without a partner
 
 
+def test_a_density_functional_by_command(folder):
+    done = craton("scf", "run", "water.xyz", "--basis", "sto-3g", "--xc", "b3lyp")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "RKS b3lyp/sto-3g" in done.stdout
+    assert re.search(r"b3lyp: the density integrates to 10\.0000\d\d electrons", done.stdout)
+    found = json.loads((folder / "water-run" / "record.json").read_text())
+    assert (found["method"], found["functional"]) == ("RKS", "b3lyp")
+    assert found["energy_hartree"] == pytest.approx(-75.31, abs=0.02)
+    assert "H2O by b3lyp" in (folder / "water-run" / "report.html").read_text()
+    for options, said in (
+        (["--xc", "nothing"], "'nothing' is not in libxc; allowed: lda"),
+        (["--xc", "pbe", "--method", "rohf"], "kind = rohf with xc = pbe; allowed: rhf or uhf"),
+        (["--xc", "pbe", "--optimise"], 'xc = pbe; allowed: xc = "", for gradients'),
+    ):
+        wrong = craton("scf", "run", "water.xyz", "--basis", "sto-3g", "--directory", "wrong", *options)
+        assert wrong.returncode == 2
+        assert said in wrong.stderr
+        assert len(wrong.stderr.splitlines()) == 1
+
+
 def test_the_files_of_a_stored_run_are_those_of_the_calculation(folder):
     """Orbitals that are read from orbitals.h5 make the same files as those in memory."""
     from craton.scf import UHF, Molecule, write_cube, write_molden
