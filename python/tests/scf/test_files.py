@@ -160,11 +160,12 @@ def test_a_picture_has_both_colours(restricted, tmp_path):
 
     pi = RHF(benzene(), "sto-3g").run()
     for found, which in ((pi, "homo"), (pi, "lumo"), (restricted, 5)):
-        draw_orbital(found, tmp_path / "o.png", which)
+        assert draw_orbital(found, tmp_path / "o.png", which).axes[0].get_title()
         red, _, blue, *_ = np.moveaxis(imread(tmp_path / "o.png"), 2, 0)
         shares = np.mean(red > blue + 0.25), np.mean(blue > red + 0.25)
         assert min(shares) > 0.01
         assert np.mean((red > 0.99) & (blue > 0.99)) > 0.3  # paper around it
+    assert draw_orbital(pi, which="homo-1").axes[0].images  # a figure alone, as a notebook shows it
     with pytest.raises(UserError, match="o.nonesuch: cannot be written"):
         draw_orbital(pi, tmp_path / "o.nonesuch")
 

@@ -51,9 +51,14 @@ COLOURS = {
 OTHER_COLOUR = (0.75, 0.55, 0.7)
 
 
-def draw_orbital(calculation: Orbitals, path: str | Path, which: str | int = "homo", spin: int = 0) -> Path:
-    """Writes orbital_figure to a file; returns its path. UserError also for a file that cannot be written."""
-    return save_picture(orbital_figure(calculation, which, spin), Path(path))
+def draw_orbital(
+    calculation: Orbitals, path: str | Path | None = None, which: str | int = "homo", spin: int = 0
+) -> Figure:
+    """orbital_figure, also written to a file where a path is given. UserError also for a file that cannot be written."""
+    figure = orbital_figure(calculation, which, spin)
+    if path is not None:
+        save_picture(figure, Path(path))
+    return figure
 
 
 @drawing
