@@ -160,7 +160,7 @@ def test_a_picture_has_both_colours(restricted, tmp_path):
 
     pi = RHF(benzene(), "sto-3g").run()
     for found, which in ((pi, "homo"), (pi, "lumo"), (restricted, 5)):
-        assert draw_orbital(found, tmp_path / "o.png", which).axes[0].get_title()
+        assert draw_orbital(found, tmp_path / "o.png", which).axes[0].get_title("left")
         red, _, blue, *_ = np.moveaxis(imread(tmp_path / "o.png"), 2, 0)
         shares = np.mean(red > blue + 0.25), np.mean(blue > red + 0.25)
         assert min(shares) > 0.01
