@@ -227,7 +227,8 @@ class _Job:
 
     def _geometry(self, progress: ProgressFile, calculation: HartreeFock) -> tuple[HartreeFock, dict[str, Any]]:
         """What [geometry] wants of a calculation that has converged: the last geometry's, and fields of the record."""
-        wanted, comm, found = self.config.geometry, self.comm, {}
+        wanted, comm = self.config.geometry, self.comm
+        found: dict[str, Any] = {}
         if not calculation.converged or not (wanted.optimise or wanted.frequencies):
             return calculation, {}
         calculation.callback = None

@@ -61,7 +61,7 @@ def optimise(
     atoms.calc = CratonCalculator.of(begun)
     steps: list[Step] = []
     optimiser = BFGS(atoms, logfile=None)
-    for converged in optimiser.irun(fmax=force / per_ev, steps=max_steps):
+    for converged in optimiser.irun(fmax=force / per_ev, steps=max_steps):  # type: ignore[no-untyped-call]
         largest = float(np.linalg.norm(atoms.get_forces(), axis=1).max()) * per_ev
         steps.append(Step(len(steps), atoms.calc.calculation.e_tot, largest))
         if callback is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class KohnSham(HartreeFock):
     the functional. Over a world each rank has whole densities while the functional is integrated, and its share of the grid.
     """
 
-    SETTINGS: ClassVar[list[str]] = [*HartreeFock.SETTINGS, "xc", "grid"]
+    SETTINGS = [*HartreeFock.SETTINGS, "xc", "grid"]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -72,7 +72,8 @@ class KohnSham(HartreeFock):
 
     def _potentials(self, densities: Sequence[Any], repulsion: Sequence[Any]) -> list[Any]:
         """What electrons do to each other: the repulsion and the functional's matrix, new ones."""
-        algebra, engine = self.engine.algebra, self.engine
+        engine: Any = self.engine
+        algebra = engine.algebra
         whole = [np.ascontiguousarray(engine.whole(each)) for each in densities]
         functional, integrator = self._made_functional(), self._made_integrator()
         found = integrator.integrated(whole, functional)
