@@ -98,7 +98,8 @@ class Functional:
     def __init__(self, name: str, spins: int) -> None:
         library = _opened(find_libxc())
         self.name, self.spins = name, spins
-        self._library, self._terms = library, []
+        self._library = library
+        self._terms: list[tuple[ctypes.c_void_p, bool]] = []
         self.exact_exchange = 0.0
         """The part of exact exchange that belongs to it."""
         self.needs_gradients = False
