@@ -255,8 +255,8 @@ def test_names_of_the_package():
     assert (done.returncode, done.stderr) == (0, "")
     from craton import scf
 
-    with pytest.raises(AttributeError, match="has no attribute 'RKS'; its names: .*RHF"):
-        scf.RKS  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'RHX'; its names: .*RHF"):
+        scf.RHX  # noqa: B018
 
 
 def test_open_shells_are_unrestricted(folder):
