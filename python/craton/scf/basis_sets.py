@@ -24,34 +24,38 @@ NAMES_TOLD = 4
 def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[Shell]]:
     """The shells of each element, by angular momentum.
 
-    UserError for a name or element that the Basis Set Exchange has not, and for basis sets with effective core potentials, which
-    Craton has not.
+    UserError for a name or element that the Basis Set Exchange has not. Effective core potentials: core_potentials.py.
     """
+    found = {}
+    for symbol in sorted(symbols):
+        element = element_of(name, symbol)
+        if "electron_shells" not in element:
+            raise UserError(
+                f"basis set {quoted(name)}, element {symbol}: has no shells; allowed: basis sets of orbitals"
+            )
+        found[symbol] = [shell for each in element["electron_shells"] for shell in _shells(each)]
+        found[symbol].sort(key=lambda shell: shell[0])
+    return found
+
+
+def element_of(name: str, symbol: str) -> dict[str, Any]:
+    """What the Basis Set Exchange has of an element. UserError as shells_of."""
     try:
         import basis_set_exchange as exchange
     except ImportError:
         raise UserError(
             f"basis set {quoted(name)}: the package basis_set_exchange is not installed; allowed: pip install craton[chemistry]"
         ) from None
-    found = {}
-    for symbol in sorted(symbols):
-        try:
-            number = NUMBERS[symbol]
-            # general contractions lose primitives that are functions by themselves: the space is the same, the integrals fewer
-            whole = exchange.get_basis(name, elements=[number], uncontract_spdf=True, optimize_general=True)
-        except KeyError as error:  # of the name or of the element: the message says which
-            raise UserError(
-                f"basis set {quoted(name)}, element {symbol}: {quoted(str(error.args[0]), 120)}; "
-                f"{_near(exchange, name)}allowed: names and elements of basissetexchange.org"
-            ) from None
-        element = whole["elements"][str(number)]
-        if "ecp_potentials" in element or "electron_shells" not in element:
-            raise UserError(
-                f"basis set {quoted(name)}, element {symbol}: has an effective core potential or no shells; "
-                "allowed: all-electron basis sets"
-            )
-        found[symbol] = [shell for each in element["electron_shells"] for shell in _shells(each)]
-        found[symbol].sort(key=lambda shell: shell[0])
+    try:
+        number = NUMBERS[symbol]
+        # general contractions lose primitives that are functions by themselves: the space is the same, the integrals fewer
+        whole = exchange.get_basis(name, elements=[number], uncontract_spdf=True, optimize_general=True)
+    except KeyError as error:  # of the name or of the element: the message says which
+        raise UserError(
+            f"basis set {quoted(name)}, element {symbol}: {quoted(str(error.args[0]), 120)}; "
+            f"{_near(exchange, name)}allowed: names and elements of basissetexchange.org"
+        ) from None
+    found: dict[str, Any] = whole["elements"][str(number)]
     return found
 
 

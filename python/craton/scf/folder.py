@@ -36,6 +36,8 @@ class ScfRecord(IterativeRecord):
     symbols: list[str]
     charge: int
     multiplicity: int
+    electrons: int = 0
+    """Without those for which core potentials stand."""
     method: str
     """RHF, UHF, ROHF, RKS or UKS."""
     basis: str

@@ -43,14 +43,14 @@ def values(molecule: Molecule, shells: list[PlacedShell], points_bohr: Array) ->
         atom, momentum, exponents, _ = shell
         if (atom, momentum) not in angular:
             away = points_bohr - molecule.positions_bohr[atom]
-            angular[atom, momentum] = np.sum(away**2, axis=1), _harmonics(momentum, away)
-        square, harmonics = angular[atom, momentum]
+            angular[atom, momentum] = np.sum(away**2, axis=1), harmonics(momentum, away)
+        square, of_angles = angular[atom, momentum]
         near = np.flatnonzero(min(exponents) * square < -math.log(NEGLIGIBLE))
         count = function_count(shell)
         if len(near):
             coefficients = normalised_contractions(shell) * primitive_norm(momentum, np.array(exponents))
             radial = np.exp(-np.outer(square[near], exponents)) @ coefficients.T
-            part = radial[:, :, None] * harmonics[near][:, None, :]
+            part = radial[:, :, None] * of_angles[near][:, None, :]
             found[near, first : first + count] = part.reshape(len(near), count)
         first += count
     return found
@@ -74,7 +74,7 @@ def _parts(count: int) -> Iterator[slice]:
     return (slice(first, first + POINTS_AT_ONCE) for first in range(0, count, POINTS_AT_ONCE))
 
 
-def _harmonics(momentum: int, away: Array) -> Array:
+def harmonics(momentum: int, away: Array) -> Array:
     """(points, 2 l + 1): real solid harmonics r^l Y_lm, normalised on the sphere, m = -l ... l, but x, y, z for l = 1.
 
     By the recurrences of T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, 6.4.70 to 6.4.73.

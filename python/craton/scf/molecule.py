@@ -46,6 +46,8 @@ class Molecule:
     positions_bohr: NDArray[np.float64]
     charge: int = 0
     multiplicity: int | None = None
+    core_electrons: tuple[int, ...] = ()
+    """Of each atom, for which a potential stands; (): none of any."""
 
     def __post_init__(self) -> None:
         _check_distances(self.symbols, self.positions_bohr, "molecule")
@@ -109,12 +111,13 @@ class Molecule:
 
     @property
     def charges(self) -> NDArray[np.float64]:
-        """Charges of the nuclei, in e."""
-        return np.array([NUMBERS[symbol] for symbol in self.symbols], dtype=np.float64)
+        """Charges of the nuclei, in e, less those of core electrons."""
+        whole = np.array([NUMBERS[symbol] for symbol in self.symbols], dtype=np.float64)
+        return whole - self.core_electrons if self.core_electrons else whole
 
     @property
     def electrons(self) -> int:
-        """Number of electrons: the nuclei's charges, less the molecule's."""
+        """Number of electrons, without core electrons: the nuclei's charges, less the molecule's."""
         return int(self.charges.sum()) - self.charge
 
     @property

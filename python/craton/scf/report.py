@@ -204,7 +204,7 @@ def _energies(record: ScfRecord) -> Section:
 
 def _occupied(record: ScfRecord, spin: int) -> int:
     """Orbitals with electrons."""
-    electrons = sum(NUMBERS[symbol] for symbol in record.symbols) - record.charge
+    electrons = record.electrons or sum(NUMBERS[symbol] for symbol in record.symbols) - record.charge
     unpaired = record.multiplicity - 1
     return (electrons - unpaired) // 2 if spin else (electrons + unpaired) // 2
 

@@ -41,6 +41,8 @@ def introduction(calculation: HartreeFock, start: Checkpoint | None, world: crat
         if not start.is_of(molecule, c.shells):
             begin += ", projected"
     fitted = f"densities fitted by {c.auxbasis_name}; " if c.df else ""
+    if c.potentials:
+        begin += f"; core potentials of {', '.join(f'{s} ({p.electrons} electrons)' for s, p in c.potentials.items())}"
     threads = counted(c.threads, "thread")
     if world is not None:
         threads = f"{counted(world.size, 'rank')} of {threads}"
@@ -83,6 +85,7 @@ def results_of(calculation: HartreeFock) -> dict[str, Any]:
         "symbols": list(c.molecule.symbols),
         "charge": c.molecule.charge,
         "multiplicity": c.molecule.multiplicity,
+        "electrons": c.molecule.electrons,
         "method": c.method,
         "basis": c.basis_name,
         "functions": c.basis.size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -14,6 +14,7 @@ from craton._craton import GaussianBasis, IntegralLibrary, World, electronic_gra
 from craton.arrays.dist_array import DistArray, LocalTile
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
+from craton.scf.core_potentials import CorePotential, CorePotentials
 from craton.scf.engines.algebra import WorkArrays, combine_blocks, nonzero_part
 from craton.scf.engines.fock import DistributedFock
 from craton.scf.molecule import Molecule
@@ -198,6 +199,7 @@ class DistributedEngine:
         self.world = world
         self._library, self._basis = library, basis
         self._threshold, self._threads = threshold, threads
+        self._potentials: CorePotentials | None = None
         self.fock = DistributedFock(world, library, basis, threshold, threads, integral_bytes=integral_bytes)
         self._shell_order = basis.spatial_order().tolist()  # as that of fock.basis
         self.order = np.asarray(self.fock.function_order, dtype=np.int64)
@@ -216,13 +218,18 @@ class DistributedEngine:
         return self._filled(lambda *shells: self._library.block("overlap", self.fock.basis, *shells))
 
     def core(self) -> DistArray:
-        """Kinetic energy and attraction by the nuclei."""
+        """Kinetic energy, attraction by the nuclei, and core potentials."""
 
         def block(*shells: tuple[int, int]) -> Matrix:
             kinetic = self._library.block("kinetic", self.fock.basis, *shells)
-            return kinetic + self._library.block("nuclear_attraction", self.fock.basis, *shells)
+            found = kinetic + self._library.block("nuclear_attraction", self.fock.basis, *shells)
+            return found if self._potentials is None else found + self._potentials.block(*shells)
 
         return self._filled(block)
+
+    def set_core_potentials(self, molecule: Molecule, potentials: Mapping[str, CorePotential]) -> None:
+        """core() has them from now on."""
+        self._potentials = CorePotentials(molecule, self.fock.basis, potentials)
 
     def positions(self) -> Iterator[DistArray]:
         """x, y and z about the origin."""

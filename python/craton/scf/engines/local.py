@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary, electronic_gradient, nuclear_gradient
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
+from craton.scf.core_potentials import CorePotential, CorePotentials
 from craton.scf.engines.algebra import NumpyAlgebra
 from craton.scf.engines.fitting import FittedFock
 from craton.scf.molecule import Molecule
@@ -38,6 +39,7 @@ class LocalEngine:
         self.algebra = NumpyAlgebra()
         self._library, self._basis = library, basis
         self._threshold, self._threads = threshold, threads
+        self._potentials: CorePotentials | None = None
         self._builder: FockBuilder | FittedFock
         if auxiliary is None:
             self._builder = FockBuilder(library, basis, threshold, threads, integral_bytes=integral_bytes)
@@ -50,8 +52,16 @@ class LocalEngine:
         return self._library.overlap(self._basis)
 
     def core(self) -> Matrix:
-        """Kinetic energy and attraction by the nuclei."""
-        return self._library.kinetic(self._basis) + self._library.nuclear_attraction(self._basis)
+        """Kinetic energy, attraction by the nuclei, and core potentials."""
+        found = self._library.kinetic(self._basis) + self._library.nuclear_attraction(self._basis)
+        if self._potentials is not None:
+            every = (0, self._basis.shell_count)
+            found += self._potentials.block(every, every)
+        return found
+
+    def set_core_potentials(self, molecule: Molecule, potentials: Mapping[str, CorePotential]) -> None:
+        """core() has them from now on."""
+        self._potentials = CorePotentials(molecule, self._basis, potentials)
 
     def positions(self) -> Iterator[Matrix]:
         """x, y and z about the origin."""

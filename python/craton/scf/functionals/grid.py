@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.scf.molecule import BOHR_ANGSTROM, NUMBERS, Molecule
 
-__all__ = ["GRIDS", "Grid", "make_grid"]
+__all__ = ["GRIDS", "Grid", "becke_share", "directions", "make_grid", "radii"]
 
 Array = NDArray[np.float64]
 
@@ -60,14 +60,14 @@ def make_grid(molecule: Molecule, name: str = "medium") -> Grid:
     numbers = [NUMBERS[each] for each in molecule.symbols]
     if max(numbers) > len(ATOM_RADII_ANGSTROM):
         raise UserError(f"grid: element {molecule.symbols[int(np.argmax(numbers))]}; allowed: H to Rn")
-    directions, of_directions = _directions(GRIDS[name][1])
+    around, of_directions = directions(GRIDS[name][1])
     points, weights = [], []
     for atom, number in enumerate(numbers):
         counts = GRIDS[name][0]
-        radii, of_radii = _radii(counts[sum(number > last for last in PERIODS)])
-        around = molecule.positions_bohr[atom] + (radii[:, None, None] * directions.T).reshape(-1, 3)
-        share = becke_share(molecule, around, atom)
-        points.append(around)
+        r, of_radii = radii(counts[sum(number > last for last in PERIODS)])
+        its = molecule.positions_bohr[atom] + (r[:, None, None] * around.T).reshape(-1, 3)
+        share = becke_share(molecule, its, atom)
+        points.append(its)
         weights.append((of_radii[:, None] * of_directions).ravel() * share)
     where, weight = np.concatenate(points), np.concatenate(weights)
     kept = weight > NEGLIGIBLE
@@ -77,24 +77,28 @@ def make_grid(molecule: Molecule, name: str = "medium") -> Grid:
     return Grid(np.ascontiguousarray(where[order].T), np.ascontiguousarray(weight[order]))
 
 
-def _directions(degree: int) -> tuple[Array, Array]:
+def directions(degree: int) -> tuple[Array, Array]:
+    """(3, directions) and weights, 4 pi together, that integrate polynomials of such a degree exactly.
+
+    UserError without SciPy 1.15.
+    """
     try:
         from scipy.integrate import lebedev_rule
     except ImportError:
         raise UserError("grid: this SciPy has no Lebedev rules; allowed: SciPy 1.15 or newer") from None
-    directions, weights = lebedev_rule(degree)
-    return np.asarray(directions), np.asarray(weights)
+    found, weights = lebedev_rule(degree)
+    return np.asarray(found), np.asarray(weights)
 
 
-def _radii(count: int) -> tuple[Array, Array]:
+def radii(count: int) -> tuple[Array, Array]:
     """Radii and weights with r^2 in them: points of Chebyshev, x = cos(n pi / (count + 1)), mapped by M4 with alpha = 0.6."""
     angles = np.arange(1, count + 1) * math.pi / (count + 1)
     x = np.cos(angles)
     scale = (1 + x) ** 0.6 / math.log(2)
     logarithm = np.log((1 - x) / 2)
-    radii = -scale * logarithm
+    found = -scale * logarithm
     slopes = scale * (-0.6 / (1 + x) * logarithm + 1 / (1 - x))
-    return radii, radii**2 * slopes * np.sin(angles) * math.pi / (count + 1)
+    return found, found**2 * slopes * np.sin(angles) * math.pi / (count + 1)
 
 
 def becke_share(molecule: Molecule, points: Array, atom: int) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from craton.errors import UserError
 from craton.scf.basis_sets import Shell
+from craton.scf.core_potentials import CorePotential, core_potentials_of
 from craton.scf.iteration.hartree_fock import HartreeFock
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF, UHF
@@ -69,14 +70,28 @@ def to_mole(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> Any:
         for symbol, shells in by_element.items()
         if symbol in molecule.symbols
     }
+    potentials = core_potentials_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else {}
     return gto.M(
         atom=list(zip(molecule.symbols, molecule.positions_bohr.tolist(), strict=True)),
         unit="Bohr",
         basis=printed,
         charge=molecule.charge,
         spin=(molecule.multiplicity or 1) - 1,
+        ecp={symbol: _printed(each) for symbol, each in potentials.items()},
         verbose=0,
     )
+
+
+def _printed(potential: CorePotential) -> list[Any]:
+    """As PySCF has it: the local part as l = -1, and a list of exponents and coefficients for each power of r from 0 to 6."""
+    parts = [(-1, potential.local), *enumerate(potential.added)]
+    return [
+        potential.electrons,
+        [
+            [momentum, [[[a, c] for n, a, c in zip(*numbers, strict=True) if n == power] for power in range(7)]]
+            for momentum, numbers in parts
+        ],
+    ]
 
 
 def to_mean_field(calculation: HartreeFock) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from craton._craton import IntegralLibrary
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell
+from craton.scf.core_potentials import CorePotential
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.iteration.guess import atomic_densities
 from craton.scf.iteration.orthonormal import OrthonormalFunctions
@@ -27,11 +28,12 @@ class Beginning:
     weight: float
     """Electrons in each of them."""
     functions: OrthonormalFunctions
+    potentials: Mapping[str, CorePotential] = field(default_factory=dict)
 
     def from_atoms(self, library: IntegralLibrary, overlap: Any) -> list[Any]:
         """Atomic densities side by side, scaled to the electrons of each spin."""
         engine, algebra = self.engine, self.engine.algebra
-        total = engine.block_diagonal(atomic_densities(self.molecule, self.shells, library))
+        total = engine.block_diagonal(atomic_densities(self.molecule, self.shells, library, self.potentials))
         [neutral] = algebra.inner([(total, overlap)])
         found = [engine.matrix() for _ in self.occupied]
         for density, occupied in zip(found, self.occupied, strict=True):

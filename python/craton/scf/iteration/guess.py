@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
 from craton.scf.basis_sets import PlacedShell, function_count
+from craton.scf.core_potentials import CorePotential, CorePotentials
 from craton.scf.iteration.diis import DIIS
 from craton.scf.molecule import NUMBERS, Molecule
 
@@ -24,10 +26,15 @@ ATOM_GRADIENT = 1e-6
 ATOM_THRESHOLD = 1e-12
 
 
-def electrons_by_momentum(number: int) -> list[int]:
-    """How many electrons of the neutral atom are in s, p, d and f orbitals."""
-    found, left = [0, 0, 0, 0], number
-    for subshell in FILLING:
+def electrons_by_momentum(number: int, core: int = 0) -> list[int]:
+    """How many electrons of the neutral atom are in s, p, d and f orbitals, those of a core not counted."""
+    inner = _filled(core, sorted(FILLING))  # a core is whole shells: 3d belongs to it before 4s
+    return [max(0, all_of - of_core) for all_of, of_core in zip(_filled(number, FILLING), inner, strict=True)]
+
+
+def _filled(electrons: int, order: list[str]) -> list[int]:
+    found, left = [0, 0, 0, 0], electrons
+    for subshell in order:
         momentum = "spdf".index(subshell[1])
         taken = min(left, 2 * (2 * momentum + 1))
         found[momentum] += taken
@@ -35,7 +42,12 @@ def electrons_by_momentum(number: int) -> list[int]:
     return found
 
 
-def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: IntegralLibrary) -> list[Matrix]:
+def atomic_densities(
+    molecule: Molecule,
+    shells: list[PlacedShell],
+    library: IntegralLibrary,
+    potentials: Mapping[str, CorePotential] | None = None,
+) -> list[Matrix]:
     """Densities of atoms alone, for a superposition of atomic densities.
 
     Each atom is neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom
@@ -47,22 +59,33 @@ def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: Int
     known: dict[str, Matrix] = {}
     for symbol, its in zip(molecule.symbols, of_atom, strict=True):
         if symbol not in known:
-            known[symbol] = _Atom(NUMBERS[symbol], its, library).density()
+            known[symbol] = _Atom(symbol, its, library, potentials or {}).density()
     return [known[symbol] for symbol in molecule.symbols]
 
 
 class _Atom:
     """A spherically averaged atom: one block of radial functions for each angular momentum."""
 
-    def __init__(self, number: int, shells: list[PlacedShell], library: IntegralLibrary) -> None:
-        basis = GaussianBasis(np.array([float(number)]), np.zeros((1, 3)), shells)
+    def __init__(
+        self,
+        symbol: str,
+        shells: list[PlacedShell],
+        library: IntegralLibrary,
+        potentials: Mapping[str, CorePotential],
+    ) -> None:
+        number, core = NUMBERS[symbol], potentials[symbol].electrons if symbol in potentials else 0
+        basis = GaussianBasis(np.array([float(number - core)]), np.zeros((1, 3)), shells)
         self._builder = FockBuilder(library, basis, ATOM_THRESHOLD, 1)
         self._size = basis.size
         self._functions = _radial_functions(shells)
-        electrons = electrons_by_momentum(number)
+        electrons = electrons_by_momentum(number, core)
         self._electrons = [electrons[each] if each < 4 else 0 for each in self._functions]
         self._overlap = self._blocks(library.overlap(basis))
         self._core_matrix = library.kinetic(basis) + library.nuclear_attraction(basis)
+        if core:
+            every = (0, basis.shell_count)
+            alone = Molecule((symbol,), np.zeros((1, 3)))
+            self._core_matrix += CorePotentials(alone, basis, potentials).block(every, every)
 
     def density(self) -> Matrix:
         """After DIIS on all blocks at once, from the core guess. Restricted, with fractional occupations; hydrogen's is exact."""

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from craton._craton import GaussianBasis
 from craton.errors import UserError
 from craton.scf import properties
-from craton.scf.basis_sets import Shell, basis_of_shells, fitting_name, make_basis, placed_shells
+from craton.scf.basis_sets import Shell, atoms_of_functions, basis_of_shells, fitting_name, make_basis, placed_shells
+from craton.scf.core_potentials import CorePotential, CorePotentials, core_potentials_of, with_cores
 from craton.scf.engines.distributed import DistributedEngine
 from craton.scf.engines.fitting import FittedEngine, check_products
 from craton.scf.engines.integral_memory import integral_bytes
@@ -106,7 +107,11 @@ class HartreeFock:
         world: World | None = None,
     ) -> None:
         """`library`: the file of libcint, found by itself where None. UserError as placed_shells and GaussianBasis."""
-        self.molecule = molecule
+        self.potentials: dict[str, CorePotential] = (
+            core_potentials_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else {}
+        )
+        """Effective core potentials of elements."""
+        self.molecule = molecule = with_cores(molecule, self.potentials)
         self._given_basis = basis
         self.basis_name = basis if isinstance(basis, str) else "of its own"
         self._occupied, self._weight = self._occupations()
@@ -212,6 +217,8 @@ class HartreeFock:
                 made = DistributedEngine(self._world, self._library, self.basis, *settings)
             else:
                 made = FittedEngine(self._world, self._library, self.basis, auxiliary, *settings[:2])
+            if self.potentials:
+                made.set_core_potentials(self.molecule, self.potentials)
             self._made = (settings, fitting), made
         return self._made[1]
 
@@ -417,7 +424,9 @@ class HartreeFock:
     def _begin(
         self, dm0: Matrix | Checkpoint | None, overlap: Any, core: Any, functions: OrthonormalFunctions
     ) -> list[Any]:
-        beginning = Beginning(self.engine, self.molecule, self.shells, self._occupied, self._weight, functions)
+        beginning = Beginning(
+            self.engine, self.molecule, self.shells, self._occupied, self._weight, functions, self.potentials
+        )
         if isinstance(dm0, Checkpoint):
             return beginning.from_checkpoint(dm0)
         if dm0 is not None:
@@ -578,8 +587,13 @@ class HartreeFock:
                 algebra.product(half, density, fock)
                 algebra.combine(weighted, [(1 / self._weight, fock)], keep=1.0)
             make_symmetric(weighted, algebra)
+        found = self.engine.gradient(densities, weighted, 1 / self._weight)
+        if self.potentials:
+            whole = np.sum([self.engine.whole(each) for each in densities], axis=0)
+            given = CorePotentials(self.molecule, self.basis, self.potentials)
+            found += given.gradient(whole, atoms_of_functions(self.shells), len(found))
         algebra.forget()
-        return self.engine.gradient(densities, weighted, 1 / self._weight)
+        return found
 
     def moved(self, positions_bohr: NDArray[np.float64]) -> Self:
         """A calculation of the same kind with the same settings, its nuclei elsewhere: (atoms, 3), in bohr. It has not run.
