@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,9 @@ def _sources_and_stations(record: WavesRecord, stations: Seismograms | None) -> 
 
 
 def _told(record: WavesRecord) -> list[tuple[dict[str, Any], list[float]]]:
-    """The settings and the place of each point source; settings are empty where a [[source]] is a file of many."""
-    sources = record.config.get("source", [])
-    if len(sources) != len(record.sources_m):
-        sources = [{} for _ in record.sources_m]
-    return list(zip(sources, record.sources_m, strict=True))
+    """The settings and the place of each point; settings are empty for those of faults, which are files of many."""
+    points = [source for source in record.config.get("source", []) if not source.get("fault_file")]
+    return list(zip(chain(points, repeat({})), record.sources_m, strict=False))
 
 
 def _position(at: Any) -> list[str]:
@@ -154,17 +153,20 @@ def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | No
     sections = []
     if stations is not None:
         drawn = _written(folder, "seismograms.png", png(record_section_figure(stations, record)))
-        text = "Velocity at the stations over time, by distance along the surface from the first source; a scale for each panel."
+        text = (
+            "Velocity at the stations over time, each at its distance along the surface from the first source (at its azimuth or "
+            "depth where all are at one distance); a scale for each panel."
+        )
         sections.append(Section("Seismograms", [Picture(drawn, text)], "seismograms", "Seismograms"))
     if folder.snapshots.is_file():
         drawn = _written(
             folder, "snapshots.png", png(snapshots_figure(read_snapshots(folder.snapshots), record, stations))
         )
-        text = "The surface at several times, each with a scale of its own. Stars: sources; triangles: stations."
+        text = "The surface at several times, within the absorbing sides. Stars: sources; triangles: stations."
         sections.append(Section("Snapshots", [Picture(drawn, text)], "snapshots", "Snapshots"))
     if folder.surface.is_file():
         drawn = _written(folder, "movie.gif", movie(read_snapshots(folder.surface), record, stations))
-        text = "Speed at the surface; colours follow its square root."
+        text = "Speed at the surface, within the absorbing sides; colours follow its square root."
         shown: Block = Picture(drawn, text, narrow=True)
         if len(drawn) > LARGEST_MOVIE:
             shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.0f} MB)", "pictures/movie.gif")])

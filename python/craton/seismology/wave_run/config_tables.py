@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from craton.errors import UserError
@@ -80,6 +81,22 @@ def _stripe(value: Any) -> float:
     if found % STRIPE_MB or not 0 <= found < MOST_STRIPE_MB:
         raise ValueError(f"0, or a multiple of {STRIPE_MB:g} MB (64 KiB) below {MOST_STRIPE_MB:g}")
     return found
+
+
+UTC_TIME = 'a date and time in UTC, as in "2019-07-06T03:19:53.04", or ""'
+
+
+def _utc(value: Any) -> str:
+    """ISO 8601 without a zone. TOML's own dates and times do too."""
+    if value == "":
+        return ""
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(text(value))
+        if found.tzinfo is not None:
+            found = found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise ValueError(UTC_TIME) from None
+    return found.isoformat()
 
 
 STATION = 'a list of stations ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
@@ -168,6 +185,11 @@ class TimeConfig:
         0.05,
         number(0, 100),
         "where dt_s is 0: the part of a motion that may be wrong at the end of the longest path; 0: whatever it is",
+    )
+    origin_time: str = setting(
+        "",
+        _utc,
+        'UTC of t = 0, as in "2019-07-06T03:19:53.04"; "" takes that of the first event_file, if there is one',
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,22 @@ class Setup:
         places = np.array([one.position_m for one in made], float).reshape(-1, 3)
         self.grid.check_inside(places, lambda at: f"{self.config.path}: [[source]] {numbered[at][0]}:")
         return made
+
+    @cached_property
+    def origin_time(self) -> str:
+        """UTC of t = 0 in ISO 8601: the configuration's, or such that the first event of a file has its centroid time.
+
+        "" where neither is given.
+        """
+        if self.config.time.origin_time:
+            return self.config.time.origin_time
+        points = [one for one in self.config.sources if not one.fault_file]
+        for source, point in zip(points, self.points, strict=True):
+            if source.event_file:
+                centroid_s = point.start_s + point.time_function.centroid_s
+                at = datetime.fromisoformat(read_catalogue_event(source.event_file).time)
+                return (at - timedelta(seconds=centroid_s)).isoformat()
+        return ""
 
     @cached_property
     def receivers(self) -> Receivers | None:
