@@ -209,11 +209,24 @@ class MediaConfig:
     )
     format: str = setting(
         "auto",
-        choice("auto", "netcdf", "hdf5", "awp"),
-        "auto goes by the file's ending; awp: float32 vp, vs, rho (qp, qs)",
+        choice("auto", "netcdf", "hdf5", "awp", "ucvm", "rfile", "sfile"),
+        "auto goes by the file's ending; awp: float32 vp, vs, rho (qp, qs), as ucvm2mesh writes; ucvm: rows of ucvm_query; rfile, "
+        "sfile: of SW4",
     )
     file_spacing_m: float = setting(0.0, number(0, 1e6, "m"), "m; of an awp file's cells; 0: as the grid's")
-    file_cells: tuple[int, ...] = setting((), parts, "[nx, ny, nz] of an awp file; []: as the grid's")
+    file_cells: tuple[int, ...] = setting(
+        (), parts, "[nx, ny, nz] of an awp file, along the grid's axes; []: as the grid's"
+    )
+    file_axes: str = setting(
+        "xy",
+        choice("xy", "yx"),
+        "horizontal axes of an awp file, the fastest first: xy, or yx as of ucvm2mesh with rot = -azimuth_deg",
+    )
+    depth_from: str = setting(
+        "surface",
+        choice("surface", "sea_level"),
+        "what z = 0 is in an rfile or sfile: the ground's surface, which the model follows, or sea level",
+    )
     read: str = setting(
         "parallel",
         choice("parallel", "serial", "partitioned"),

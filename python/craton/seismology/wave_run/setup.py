@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -20,6 +21,8 @@ from craton.seismology.geometry.projection import projection_about
 from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
 from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf
 from craton.seismology.ground.media_partition import open_partitions
+from craton.seismology.ground.sw4_files import open_rfile, open_sfile
+from craton.seismology.ground.ucvm_text import open_ucvm_text
 from craton.seismology.sources.kinematic import read_kinematic
 from craton.seismology.sources.point_sources import (
     PointSource,
@@ -51,8 +54,11 @@ LOWEST_Q = 5.0
 FORMATS = {
     **dict.fromkeys((".nc", ".nc4", ".cdf", ".grd"), "netcdf"),
     **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
-    ".bin": "awp",
+    **dict.fromkeys((".bin", ".media"), "awp"),
+    ".rfile": "rfile",
+    ".sfile": "sfile",
 }
+OPENERS: dict[str, Callable[..., Medium]] = {"netcdf": open_netcdf, "hdf5": open_hdf5, "ucvm": open_ucvm_text}
 
 
 @dataclass(frozen=True)
@@ -222,11 +228,13 @@ def medium_of(config: Config, grid: Grid) -> Medium:
     kind = media.format if media.format != "auto" else FORMATS.get(Path(media.file).suffix.lower(), "")
     if kind == "awp":
         a, b, c = media.file_cells or grid.cells
-        return open_awp(media.file, (a, b, c), media.file_spacing_m or grid.spacing_m, **common)
+        return open_awp(media.file, (a, b, c), media.file_spacing_m or grid.spacing_m, axes=media.file_axes, **common)
     if not kind:
         raise config.wrong(f'[media] file = "{media.file}": unknown ending; allowed: {", ".join(FORMATS)}, or a format')
-    opener = open_netcdf if kind == "netcdf" else open_hdf5
-    return opener(media.file, outside=media.outside, **common)
+    if kind in ("rfile", "sfile"):
+        opener = open_rfile if kind == "rfile" else open_sfile
+        return opener(media.file, outside=media.outside, depth_from=media.depth_from, **common)
+    return OPENERS[kind](media.file, outside=media.outside, **common)
 
 
 def rigidity_of(medium: Medium, grid: Grid) -> Rigidity:
