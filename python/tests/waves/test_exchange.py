@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from xml.etree import ElementTree
 
 import h5py
@@ -304,3 +306,56 @@ def test_sources_are_told_in_the_order_of_the_configuration(tmp_path):
     record = WavesFolder(tmp_path / "small-run").read_record()
     assert record.sources_m == [[1950.0, 1430.0, 800.0], [1020.0, 1610.0, 0.0]]
     assert record.strongest.position_m == [1950.0, 1430.0, 800.0]
+
+
+# ------------------------------------------------------------------------------------------------------ the documentation
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "waves.md"
+
+
+def snippets():
+    """What docs/waves.md says for other programs."""
+    if not PAGE.exists():
+        pytest.skip("the documentation is not beside the tests")
+    return re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_snippet_for_xarray_runs(tmp_path, monkeypatch):
+    pytest.importorskip("xarray")
+    changes = (('["NEAR"', '["A3"'), ('fields = ["vx", "zz"]\nvolume = true', 'fields = ["vz"]'))
+    here("run", write_config(tmp_path, *changes), "--no-report", "--directory", "layer-run", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippets()[0], str(PAGE), "exec"), found := {})
+    assert found["motion"].sel(station="A3", component="x").dims == ("time",)
+    plotted = found["surface"].vz.sel(time=2.0, method="nearest")
+    assert plotted.dims == ("z_face", "y", "x")
+
+
+def test_the_snippet_for_a_dynamic_rupture_runs(tmp_path, monkeypatch):
+    """Its slip rates come back from the SRF file, and their moment from the source."""
+    from craton.seismology.sources.kinematic import read_kinematic
+    from craton.seismology.sources.srf import iterate_srf
+
+    n, samples, sample_s = 6, 40, 0.02
+    onset = 0.05 * np.arange(n)[:, None]
+    t = sample_s * np.arange(samples) - onset
+    rates = np.where(t > 0, np.exp(-t / 0.1) / np.sqrt(np.maximum(t, 0.01)), 0).astype(np.float32)
+    columns = {
+        "longitude_deg": -117.985 + 1e-3 * np.arange(n),
+        "latitude_deg": np.full(n, 34.005),
+        "depth_m": 500 + 100.0 * np.arange(n),
+        **{f"{name}_deg": np.full(n, angle) for name, angle in (("strike", 90.0), ("dip", 80.0), ("rake", 10.0))},
+        "area_m2": np.full(n, 1e4),
+    }
+    np.savez(tmp_path / "rupture.npz", **columns, slip_rate_m_s=rates, sample_s=sample_s)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippets()[1], str(PAGE), "exec"), {})
+    found = list(iterate_srf("rupture.srf"))
+    np.testing.assert_allclose([one.slip_rates_m_s[0] for one in found], rates, rtol=1e-4, atol=1e-6)
+    place = grid_of(load_config(write_config(tmp_path, PLACED[0])))
+    mu = 3e10
+    source = read_kinematic("rupture.srf", place, lambda x, y, z: (0 * x + mu, 0 * x + mu))
+    xx, yy, zz, xy, xz, yz = np.asarray(source.pattern).T
+    moment = np.sqrt(0.5 * (xx**2 + yy**2 + zz**2) + xy**2 + xz**2 + yz**2)  # of a metre of slip
+    total = float((source.rates(0, 100, 0.01).sum(axis=1) * 0.01 * moment).sum())
+    assert total == pytest.approx(mu * 1e4 * rates.sum() * sample_s, rel=1e-3)
