@@ -330,7 +330,7 @@ def test_a_plain_table_may_have_quality_factors(tmp_path):
     [
         (
             lambda rows: rows[:-1],
-            r"35 points, of which 3 longitudes, 3 latitudes and 4 depths are different; allowed: a regular",
+            r"35 points, but 3 longitudes x 3 latitudes x 4 depths; allowed: a regular mesh",
         ),
         (lambda rows: [*rows[:-1], rows[0]], r"allowed: a regular mesh"),
         (lambda rows: [*rows, "1 2 3"], r"m.txt:37: '1 2 3'; allowed: the 17 columns of ucvm_query"),

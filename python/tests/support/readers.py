@@ -342,6 +342,39 @@ class _UcvmText:
         return model_read(path, "open_ucvm_text", "ucvm_text")
 
 
+def vs30_read(path: Path) -> Any:
+    """Vs30 at two places in the map."""
+    from craton.seismology.geometry.grid import Grid
+    from craton.seismology.geometry.projection import projection_about
+    from craton.seismology.ground.near_surface import open_vs30
+
+    place = Grid(FEW_CELLS, 100.0, projection_about("azimuthal_equidistant", LON, LAT))
+    return open_vs30(path)(place, np.array([100.0, 250.0]), np.array([100.0, 300.0]))
+
+
+@reader("Vs30, rows")
+class _Vs30Rows:
+    make = staticmethod(text("vs30.txt", "".join(f"{LON + a} {LAT + b} 400\n" for a in (-1, 0, 1) for b in (-1, 1))))
+    read = staticmethod(vs30_read)
+
+
+@reader("Vs30, NetCDF classic")
+class _Vs30Classic:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from scipy.io import netcdf_file
+
+        axes = {"y": LAT + np.linspace(-1, 1, 3), "x": LON + np.linspace(-1, 1, 4)}
+        with netcdf_file(folder / "vs30.grd", "w") as file:
+            for name, values in axes.items():
+                file.createDimension(name, len(values))
+                file.createVariable(name, "d", (name,))[:] = values
+            file.createVariable("z", "f", ("y", "x"))[:] = np.full((3, 4), 400.0)
+        return folder / "vs30.grd"
+
+    read = staticmethod(vs30_read)
+
+
 @reader("media, mesh of AWP")
 class _AwpMesh:
     @staticmethod

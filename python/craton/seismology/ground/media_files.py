@@ -40,6 +40,7 @@ ALIASES = {"density": "rho", "qmu": "qs", "q_s": "qs", "q_p": "qp", "qkappa": ""
 AXES = {"longitude": "longitude", "lon": "longitude", "latitude": "latitude", "lat": "latitude", "depth": "depth"} | {
     name: name for name in ("x", "y", "z")
 }
+MAP_AXES = {**AXES, "x": "longitude", "y": "latitude"}
 KINDS = (("longitude", "latitude", "depth"), ("longitude", "latitude", "z"), ("x", "y", "z"), ("x", "y", "depth"))
 UNITS = {
     "velocity": {"km/s": 1e3, "m/s": 1.0},
@@ -203,6 +204,35 @@ def open_hdf5(path: str | os.PathLike[str], *, outside: str = "refuse", **common
     """An HDF5 file. UserError and settings as of open_netcdf."""
     path = present(path, "an HDF5 file")
     return _gridded(path, _hdf5_variables(path, "HDF5"), DEFAULT_SI, outside, common)
+
+
+def read_map(path: Path) -> tuple[Array, Array, NDArray[np.float32]]:
+    """The one field over longitude and latitude of a NetCDF file (GMT: x and y): both increasing, values (longitude, latitude).
+
+    UserError where there is none, or more than one. NaN where the file has no value.
+    """
+    variables = _classic_variables(path) if classic_netcdf.is_classic(path) else _hdf5_variables(path, "NetCDF")
+    fields = {name: variable for name, variable in variables.items() if len(variable.shape) == 2}
+    if len(fields) != 1:
+        raise UserError(
+            f"{path}: fields {', '.join(fields) or 'none'} of two dimensions; allowed: one, over longitude and latitude"
+        )
+    ((name, field),) = fields.items()
+    known = [MAP_AXES.get(dimension.lower(), "") for dimension in field.dimensions]
+    if sorted(known) != ["latitude", "longitude"]:
+        shown = ", ".join(dimension or "?" for dimension in field.dimensions)
+        raise UserError(f"{path}: {name} over ({shown}); allowed: longitude and latitude, or x and y")
+    places = [known.index(axis) for axis in ("longitude", "latitude")]
+    (longitude, turned_x), (latitude, turned_y) = (
+        _points(path, variables, field.dimensions[at], known[at], field, DEFAULT_EMC) for at in places
+    )
+    with readable(path, "a whole file", f"{name} cannot be read: "):
+        values = np.transpose(np.array(field.read((slice(None), slice(None)))), places).astype(np.float32)
+    values = np.flip(values, tuple(d for d, turned in enumerate((turned_x, turned_y)) if turned))
+    for key in ("_FillValue", "missing_value"):
+        if key in field.attributes:
+            values[values == np.float32(np.ravel(field.attributes[key])[0])] = np.nan
+    return longitude, latitude, values
 
 
 def _hdf5_variables(path: Path, kind: str) -> dict[str, Variable]:

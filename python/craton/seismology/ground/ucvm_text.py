@@ -7,18 +7,13 @@ Values between the points are linear, as of the other gridded models.
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from craton.errors import UserError
-from craton.seismology.files import numbered_rows
 from craton.seismology.ground.media import NAMES
 from craton.seismology.ground.media_files import GriddedMedium, Variable
+from craton.seismology.ground.regular_mesh import read_table, regular_mesh
 
 __all__ = ["open_ucvm_text"]
 
@@ -34,52 +29,17 @@ def open_ucvm_text(path: str | os.PathLike[str], *, outside: str = "refuse", **c
     outside: "nearest" where the file goes on beyond its ends as at them. common: settings of Medium.
     """
     path = Path(path)
-    table = _table(path)
-    points, index = zip(*(np.unique(table[:, column], return_inverse=True) for column in range(3)), strict=True)
-    shape = tuple(len(axis) for axis in points)
-    for name, axis, limit in zip(AXES, points, (360, 90, math.inf), strict=True):
-        if len(axis) < 2 or not np.abs(axis).max() <= limit:
-            raise UserError(
-                f"{path}: {name} from {axis[0]:g} to {axis[-1]:g}; allowed: two or more values, degrees or m"
-            )
-    times = (
-        np.bincount(np.ravel_multi_index(index, shape), minlength=math.prod(shape))
-        if len(table) == math.prod(shape)
-        else None
-    )
-    if times is None or times.max() > 1:
-        raise UserError(
-            f"{path}: {len(table)} points, of which {shape[0]} longitudes, {shape[1]} latitudes and {shape[2]} depths are "
-            "different; allowed: a regular mesh, each longitude with each latitude and depth, once"
-        )
-    variables = {}
-    for name, column in zip(NAMES, table.T[3:], strict=False):
-        values = np.empty(shape, np.float32)
-        values[index] = column
-        variables[name] = (Variable(AXES, shape, {}, values.__getitem__), 1.0, (0, 1, 2))
+    points, fields = regular_mesh(path, read_table(path, COLUMNS, ALLOWED), AXES)
+    variables = {
+        name: (Variable(AXES, values.shape, {}, values.__getitem__), 1.0, (0, 1, 2))
+        for name, values in zip(NAMES, fields, strict=False)
+    }
     return GriddedMedium(
         path=path,
         axes=AXES,
-        points=points,
+        points=tuple(points),
         flipped=(False, False, False),
         variables=variables,
         outside=outside,
         **common,
     )
-
-
-def _table(path: Path) -> NDArray[np.float64]:
-    """(points, columns): longitude, latitude, depth, vp, vs, rho (qp, qs)."""
-    rows: list[list[float]] = []
-    for place, line, words in numbered_rows(path, ALLOWED):
-        columns = COLUMNS.get(len(words), ())
-        try:
-            row = [float(words[column]) for column in columns]
-        except ValueError:
-            row = []
-        if not row or (rows and len(row) != len(rows[0])) or not all(map(math.isfinite, row)):
-            raise UserError(f"{place}: '{line}'; allowed: {ALLOWED}, in all rows alike")
-        rows.append(row)
-    if not rows:
-        raise UserError(f"{path}: no rows; allowed: {ALLOWED}")
-    return np.array(rows)

@@ -9,6 +9,7 @@ from typing import Any
 from craton.errors import UserError
 from craton.seismology.geometry.projection import PROJECTIONS
 from craton.seismology.ground.media import Layers, quality_rule
+from craton.seismology.ground.near_surface import FASTEST, SLOWEST
 from craton.seismology.sources.point_sources import MODES
 from craton.seismology.sources.source_time import KINDS
 from craton.settings import REQUIRED, Reader, boolean, choice, directory_setting, finite, integer, number, setting, text
@@ -70,6 +71,13 @@ def _rows(value: Any) -> tuple[tuple[float, ...], ...]:
         return Layers(rows=rows).rows if rows else rows
     except UserError:
         raise ValueError(allowed) from None
+
+
+def _vs30(value: Any) -> float:
+    found = finite(value)
+    if found and not SLOWEST <= found <= FASTEST:
+        raise ValueError(f"{SLOWEST:g} to {FASTEST:g} m/s, or 0")
+    return found
 
 
 STRIPE_MB, MOST_STRIPE_MB = 1 / 16, 4096.0
@@ -235,6 +243,15 @@ class MediaConfig:
     outside: str = setting(
         "refuse", choice("refuse", "nearest"), "where a file ends inside the grid: refuse, or go on as at its end"
     )
+    vs30: float = setting(
+        0.0,
+        _vs30,
+        "m/s; near the surface vs, vp, rho from Vs30 (Ely et al. 2010); 0: those of the model",
+    )
+    vs30_file: str = setting(
+        "", text, "instead of vs30 a map: NetCDF, or rows of longitude, latitude and Vs30", path="input"
+    )
+    vs30_depth_m: float = setting(350.0, number(1, 1e4, "m"), "m; down to here")
     water: bool = setting(False, boolean, "vs = 0 is meant where it stands")
     slowest_vs: float = setting(0.0, number(0, 1e4, "m/s"), "m/s; slower rock (not water) is raised to it, vp with it")
     subsamples: int = setting(

@@ -21,6 +21,7 @@ from craton.seismology.geometry.projection import projection_about
 from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
 from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf
 from craton.seismology.ground.media_partition import open_partitions
+from craton.seismology.ground.near_surface import NearSurface, constant_vs30, open_vs30
 from craton.seismology.ground.sw4_files import open_rfile, open_sfile
 from craton.seismology.ground.ucvm_text import open_ucvm_text
 from craton.seismology.sources.kinematic import read_kinematic
@@ -217,6 +218,15 @@ def medium_of(config: Config, grid: Grid) -> Medium:
     if attenuation is not None and attenuation.qs != "":
         rules = QualityRules.of(attenuation.qp, attenuation.qs)
     common: dict[str, Any] = {"water": media.water, "slowest_vs": media.slowest_vs, "rules": rules}
+    found = _model_of(config, grid, common)
+    if not (media.vs30 or media.vs30_file):
+        return found
+    vs30 = open_vs30(media.vs30_file, outside=media.outside) if media.vs30_file else constant_vs30(media.vs30)
+    return NearSurface(below=found, vs30=vs30, depth_m=media.vs30_depth_m, **common)
+
+
+def _model_of(config: Config, grid: Grid, common: dict[str, Any]) -> Medium:
+    media = config.media
     if media.kind == "constant":
         return Constant(vp=media.vp, vs=media.vs, rho=media.rho, **common)
     if media.kind == "layers":
