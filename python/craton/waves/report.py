@@ -8,6 +8,8 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from craton.errors import UserError
 from craton.pages.figures import png
 from craton.pages.page import (
@@ -59,17 +61,18 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
     """The report as data; writes its pictures beside it, too."""
     stations = read_seismograms(folder) if folder.seismograms.is_file() else None
     blocks: list[Block] = [
-        _key_numbers(record),
+        _key_numbers(record, stations),
         _settings(folder, record),
         Section("Sources and stations", _sources_and_stations(record, stations), "sources", "Sources"),
         *_motion(folder, record, stations),
+        Section("Files", [_files(folder)], "files", "Files"),
         Section("Where the time went", [_timing(record)], "time", "Time"),
         how_to_repeat(record.command, record.config, record.versions),
     ]
     return Page(record.title, "a wave run", f"{made_by(record.versions, record.started)}.", blocks)
 
 
-def _key_numbers(record: WavesRecord) -> Numbers:
+def _key_numbers(record: WavesRecord, stations: Seismograms | None) -> Numbers:
     cells = " × ".join(map(str, record.cells))
     steps_s = record.seconds.get("steps", 0.0)
     part = f", {record.memory_fraction:.0%} of the memory's bandwidth" if record.memory_gb_s else ""
@@ -82,9 +85,32 @@ def _key_numbers(record: WavesRecord) -> Numbers:
                 f"for the steps on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",
             ),
             (f"{1e-6 * record.points_per_s:.3g} million", f"points per second{part}"),
-            (f"{record.peak_velocity_m_s:.3g} m/s", "largest velocity anywhere at the end"),
+            _peak(record, stations),
         ]
     )
+
+
+def _peak(record: WavesRecord, stations: Seismograms | None) -> tuple[str, str]:
+    """The largest horizontal velocity of all stations; without any, what moves at the end."""
+    if stations is None:
+        return f"{record.peak_velocity_m_s:.3g} m/s", "largest velocity anywhere at the end"
+    peaks = np.hypot(stations.velocity[:, 0], stations.velocity[:, 1]).max(axis=1)
+    most = int(np.argmax(peaks))
+    return f"{peaks[most]:.3g} m/s", f"largest horizontal velocity of all stations: {stations.names[most]}"
+
+
+def _files(folder: WavesFolder) -> Table:
+    """What is there, and what opens it."""
+    told = (
+        (folder.seismograms, "velocity at the stations", "xarray, h5py; craton waves export for ObsPy, SAC, Pyasdf"),
+        (folder.sgt, "strains at the points of [sgt]", "h5py; craton hazard"),
+        (folder.snapshots, "fields of [snapshots]", "xarray, h5py"),
+        (folder.snapshots_xdmf, "the same", "ParaView, VisIt"),
+        (folder.surface, "velocity at the surface, for the movie", "xarray, h5py"),
+        (folder.surface_xdmf, "the same", "ParaView, VisIt"),
+    )
+    rows = [[path.name, what, opens] for path, what, opens in told if path.is_file()]
+    return Table(["file", "what", "opens with"], rows, words=True)
 
 
 def _settings(folder: WavesFolder, record: WavesRecord) -> Section:
@@ -118,11 +144,29 @@ def _sources_and_stations(record: WavesRecord, stations: Seismograms | None) -> 
     if len(record.sources_m) > len(rows):
         blocks.append(Text(f"The first {len(rows)} of {len(record.sources_m)} points.", muted=True))
     if stations is not None:
-        places = [[name, *_position(at)] for name, at in zip(stations.names, stations.position_m, strict=True)]
-        table = Table(["station", "x, km", "y, km", "depth, km"], places[:MOST_ROWS])
-        more = [Text(f"The first {MOST_ROWS}; all are in stations.csv.", muted=True)] if len(places) > MOST_ROWS else []
-        blocks.append(Details(f"{counted(len(places), 'station')}", [table, *more]))
+        table = _table_of(stations)
+        more = (
+            [Text(f"The first {MOST_ROWS}; all are in stations.csv.", muted=True)]
+            if len(stations.names) > MOST_ROWS
+            else []
+        )
+        blocks.append(Details(f"{counted(len(stations.names), 'station')}", [table, *more]))
     return blocks
+
+
+def _table_of(stations: Seismograms) -> Table:
+    """Places and peak velocities: of the horizontal vector, and up."""
+    header = ["station", "x, km", "y, km", "depth, km", "peak horizontal, m/s", "peak vertical, m/s"]
+    placed = stations.longitude_latitude_deg
+    if placed is not None:
+        header[1:1] = ["longitude", "latitude"]
+    rows = []
+    for n, (name, at) in enumerate(zip(stations.names[:MOST_ROWS], stations.position_m, strict=False)):
+        x, y, z = stations.velocity[n]
+        peaks = [f"{float(np.hypot(x, y).max()):.3g}", f"{float(np.abs(z).max()):.3g}"]
+        degrees = [] if placed is None else [f"{angle:.4f}" for angle in placed[n].tolist()]
+        rows.append([name, *degrees, *_position(at), *peaks])
+    return Table(header, rows)
 
 
 def _told(record: WavesRecord) -> list[tuple[dict[str, Any], list[float]]]:

@@ -141,6 +141,9 @@ def test_the_report_shows_what_the_run_has_left(folder):
     page = folder.report.read_text(encoding="utf-8")
     read = checked(page)
     assert len(read.pictures) == 4
+    x, y, z = read_seismograms(folder).velocity[1]
+    peaks = np.sqrt(x**2 + y**2).max(), np.abs(z).max()
+    peaks_of = np.sqrt((read_seismograms(folder).velocity[:, :2] ** 2).sum(axis=1)).max(axis=1)
     assert {file.name for file in folder.pictures.iterdir()} == {"seismograms.png", "snapshots.png", "movie.gif"}
     for text in (
         "20,160 cells: 30 × 28 × 24, 100 m wide",
@@ -148,7 +151,10 @@ def test_the_report_shows_what_the_run_has_left(folder):
         "a source lasts to 1.02 s, longer than the run",
         "1 1.25 1.43 0.8 moment rate Mw 4 gaussian",
         "2 1.82 1.61 0 force z 1e+12 N cosine",
-        "FAR 2.21 1.95 0.73",
+        f"FAR 2.21 1.95 0.73 {peaks[0]:.3g} {peaks[1]:.3g}",
+        "seismograms.h5 velocity at the stations xarray, h5py; craton waves export",
+        "snapshots.xdmf the same ParaView, VisIt",
+        f"{peaks_of.max():.3g} m/s largest horizontal velocity of all stations: NEAR",
         "How to get this again",
     ):
         assert text in read.text, text

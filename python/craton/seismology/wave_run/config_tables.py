@@ -341,7 +341,12 @@ class SourceConfig:
 class ReceiversConfig:
     """Stations, whose seismograms are written."""
 
-    file: str = setting("", text, "CSV or StationXML, relative to this file's folder", path="input")
+    file: str = setting(
+        "",
+        text,
+        "StationXML, or CSV with name and x_m, y_m (z_m), or name and longitude, latitude (depth_m); instead of stations",
+        path="input",
+    )
     stations: tuple[tuple[Any, ...], ...] = setting((), listed(_station, STATION), '[["name", x_m, y_m(, z_m)], ...]')
     every: int = setting(1, integer(1, 10**6), "steps between samples")
 
