@@ -17,6 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import RectBivariateSpline
 
 from craton.errors import UserError
 from craton.runs.hdf5_writing import written_hdf5
@@ -28,6 +29,12 @@ __all__ = ["Place", "label_fields", "label_seismograms"]
 CONVENTIONS = "CF-1.8"
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:9d}"
 """How netCDF-4 marks a dimension without coordinates."""
+MOST_PLACES = 2**24
+"""Points of a plane whose longitudes and latitudes are written, 128 MiB each. Larger planes have metres alone."""
+NODES = 33
+"""Along each axis, between which longitudes and latitudes are splines of degree 5: right to 1e-9 degrees, and quickly there."""
+HIGHEST_DEG = 80.0
+"""Of latitude: beyond it meridians come too close for that."""
 ROWS_AT_ONCE = 2**18
 """Points whose longitudes and latitudes are computed together."""
 WORDS = {
@@ -37,6 +44,7 @@ WORDS = {
     **{name: f"stress {name}" for name in ("xx", "yy", "zz", "xy", "xz", "yz")},
 }
 COMPONENTS = "x", "y", "z"
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def _label_fields(file: h5py.File, place: Place) -> None:
             field.dims[at].attach_scale(scale)
         field.attrs["units"] = facts["unit"]
         field.attrs["long_name"] = WORDS[name]
-        if place.grid.projection is not None:
+        if place.grid.projection is not None and counts[1] * counts[2] <= MOST_PLACES:
             field.attrs["coordinates"] = " ".join(_degrees_over(file, axes[3], axes[2], place.grid))
     _rest(file)
 
@@ -149,12 +157,29 @@ def _degrees_over(file: h5py.File, x: h5py.Dataset, y: h5py.Dataset, grid: Grid)
         made.attrs.update({"units": unit, "standard_name": name.partition("_")[0]})
         made.dims[0].attach_scale(y)
         made.dims[1].attach_scale(x)
+    degrees = _degrees_of(grid, at_x, at_y)
     rows = max(1, ROWS_AT_ONCE // len(at_x))
     for first in range(0, len(at_y), rows):
         some = slice(first, first + rows)
-        for name, values in zip(names, grid.lon_lat(at_x[None, :], at_y[some, None]), strict=True):
+        for name, values in zip(names, degrees(at_y[some]), strict=True):
             file[name][some] = values
     return names
+
+
+def _degrees_of(grid: Grid, x: Array, y: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """For some of y (rows): longitude and latitude (rows, x)."""
+
+    def projected(rows: Array) -> tuple[Array, Array]:
+        return grid.lon_lat(x[None, :], rows[:, None])
+
+    if min(len(x), len(y)) <= 2 * NODES:
+        return projected
+    nodes = [np.linspace(axis[0], axis[-1], NODES) for axis in (x, y)]
+    longitude, latitude = grid.lon_lat(nodes[0][None, :], nodes[1][:, None])
+    if np.abs(latitude).max() > HIGHEST_DEG:
+        return projected
+    smooth = [RectBivariateSpline(nodes[1], nodes[0], values, kx=5, ky=5) for values in (longitude, latitude)]
+    return lambda rows: (smooth[0](rows, x), smooth[1](rows, x))
 
 
 def _rest(file: h5py.File) -> None:

@@ -256,7 +256,8 @@ class _Job:
         s.finish()
         if warning := on_root(self.comm, lambda: seal_files(self.files)):
             say(self.console, f"warning: {warning}")
-        on_root(self.comm, self._write_xdmf)
+        if warning := on_root(self.comm, self._write_xdmf):
+            say(self.console, f"warning: {warning}")
         self.seconds |= {f"modules {what}": seconds for what, seconds in spent.items()}
         record = self._record(peak)
         finished(self.comm, folder, self.place, self.progress, record)
@@ -268,12 +269,16 @@ class _Job:
         say(self.console, f"{folder.path}: {', '.join(record.files)}")
         return record
 
-    def _write_xdmf(self) -> None:
-        """Beside whole files of snapshots. Not collective."""
+    def _write_xdmf(self) -> str:
+        """Beside whole files of snapshots. Not collective; what went wrong, which is no reason to lose a run."""
         place = self.place
-        for path, fields in ((place.snapshots_xdmf, place.snapshots), (place.surface_xdmf, place.surface)):
-            if fields in self.files:
-                write_xdmf(path, fields)
+        try:
+            for path, fields in ((place.snapshots_xdmf, place.snapshots), (place.surface_xdmf, place.surface)):
+                if fields in self.files:
+                    write_xdmf(path, fields)
+        except UserError as problem:
+            return str(problem)
+        return ""
 
     def _record(self, peak: float) -> WavesRecord:
         s, config = self.simulation, self.config

@@ -15,11 +15,14 @@ import pytest
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.errors import UserError
+from craton.seismology.geometry.grid import Grid
+from craton.seismology.geometry.projection import projection_about
 from craton.seismology.sources.source_time import KINDS, source_time
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms
 from craton.seismology.wave_run.setup import Setup, grid_of
+from craton.waves.labelled import _degrees_of
 from craton.waves.run import run
 from readers import CMT
 from scipy.stats import norm
@@ -157,6 +160,37 @@ def test_fields_of_one_place_share_a_grid(tmp_path):
     here("run", write_config(tmp_path, change), "--no-report", cwd=tmp_path)
     root = ElementTree.parse(tmp_path / "small-run" / "snapshots.xdmf").getroot()
     assert sorted(series.get("Name") for series in root.find("Domain")) == ["vx", "xx zz", "xy"]
+
+
+def test_a_run_is_not_lost_where_xdmf_cannot_be_written(tmp_path, monkeypatch):
+    def full(path, _fields):
+        raise UserError(f"{path}: No space left on device; allowed: a place with room")
+
+    monkeypatch.setattr("craton.waves.run.write_xdmf", full)
+    told = here("run", write_config(tmp_path), "--no-report", cwd=tmp_path)
+    assert "warning: " in told and "No space left on device" in told
+    assert WavesFolder(tmp_path / "small-run").read_record().finished
+
+
+@pytest.mark.parametrize("projection", ["azimuthal_equidistant", "transverse_mercator"])
+@pytest.mark.parametrize(("latitude", "spacing_m"), [(34.0, 1000.0), (-65.0, 4000.0), (79.5, 500.0)])
+def test_degrees_between_nodes_are_those_of_the_projection(projection, latitude, spacing_m):
+    """Of 100 x 90 points, up to 400 km; beyond 80 degrees each point is projected by itself."""
+    place = Grid((100, 90, 8), spacing_m, projection_about(projection, 179.0, latitude), 30.0)
+    x, y = place.axis(0, 100), place.axis(0, 90)
+    found = _degrees_of(place, x, y)(y[10:30])
+    for one, wanted in zip(found, place.lon_lat(x[None, :], y[10:30, None]), strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=0, atol=2e-9)
+
+
+def test_degrees_of_large_planes_are_left_out(tmp_path, monkeypatch):
+    xarray = pytest.importorskip("xarray")
+    monkeypatch.setattr("craton.waves.labelled.MOST_PLACES", 500)
+    here("run", write_config(tmp_path, *PLACED), "--no-report", cwd=tmp_path)
+    with xarray.open_dataset(tmp_path / "small-run" / "surface.h5", engine="h5netcdf") as found:
+        assert "longitude" not in found.coords and found.vz.dims == ("time", "z_face", "y", "x")
+    with xarray.open_dataset(tmp_path / "small-run" / "snapshots.h5", engine="h5netcdf") as found:
+        assert found.longitude.shape == (10, 10)
 
 
 # ------------------------------------------------------------------------------------------------------------- seismology
