@@ -26,6 +26,7 @@ from craton.waves.labelled import _degrees_of
 from craton.waves.run import run
 from readers import CMT
 from scipy.stats import norm
+from sw4_models import write_rfile
 from wave_config import craton, here, write_config
 
 PLACED = (
@@ -340,6 +341,31 @@ def test_sources_are_told_in_the_order_of_the_configuration(tmp_path):
     record = WavesFolder(tmp_path / "small-run").read_record()
     assert record.sources_m == [[1950.0, 1430.0, 800.0], [1020.0, 1610.0, 0.0]]
     assert record.strongest.position_m == [1950.0, 1430.0, 800.0]
+
+
+# ------------------------------------------------------------------------------------------------------ models of others
+
+
+def test_a_model_of_sw4_gives_the_same_waves_on_any_number_of_ranks(tmp_path):
+    """Each rank reads what its brick needs: of a model with topography, tapered near the surface."""
+
+    def ground(x, y, z):
+        vs = 2500 + 0.1 * x - 0.05 * y + 0.3 * z
+        return 1.8 * vs, vs, 2000 + 0.2 * vs
+
+    blocks = [(100.0, 50.0, -400.0, 21), (200.0, 200.0, 600.0, 13)]
+    write_rfile(tmp_path / "m.rfile", ground, lambda x, y: 100 + 0.05 * x, blocks)
+    layers = 'kind = "layers"\nlayers = [[450.0, 4000.0, 2000.0, 2600.0], [0.0, 6000.0, 3464.0, 2700.0]]'
+    place = "spacing_m = 100.0\norigin_lon_lat = [-118.006, 33.993]\nazimuth_deg = 20.0"
+    changes = (layers, 'kind = "file"\nfile = "m.rfile"\nvs30 = 1500.0'), ("spacing_m = 100.0", place)
+    path = write_config(tmp_path, *changes, ('points = "points.txt"\n', ""))
+    found = []
+    for ranks in (1, 2, 3, 4):
+        done = craton("run", path, "--ranks", ranks, "--no-report", "--directory", f"on-{ranks}", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        found.append(read_seismograms(tmp_path / f"on-{ranks}").velocity)
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=0, atol=1e-6 * np.abs(found[0]).max())
 
 
 # ------------------------------------------------------------------------------------------------------ the documentation
