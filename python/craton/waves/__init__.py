@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from craton.seismology.ground.media import Constant, Layers, Material, Medium
     from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf, write_awp
     from craton.seismology.ground.media_partition import open_partitions, write_partitions
+    from craton.seismology.ground.sw4_files import open_rfile, open_sfile
+    from craton.seismology.ground.ucvm_text import open_ucvm_text
     from craton.seismology.sources.kinematic import read_kinematic
     from craton.seismology.sources.partitioned_source import partition_source
     from craton.seismology.sources.point_sources import PointSource, Source, point_source
@@ -74,6 +76,9 @@ __all__ = [
     "open_hdf5",
     "open_netcdf",
     "open_partitions",
+    "open_rfile",
+    "open_sfile",
+    "open_ucvm_text",
     "partition_source",
     "point_source",
     "read_kinematic",

@@ -266,12 +266,16 @@ def export(
         craton waves export layer-run --format mseed
 
     The components are velocities in m/s: up, north and east. Where x does not point north, components 1 and 2 are along x and y.
+    Stations (StationXML) and earthquake (QuakeML) are inside an ASDF file and a folder of SAC files, and beside a MiniSEED file,
+    where [grid] origin_lon_lat gives the run a place. Times are UTC with [time] origin_time or an event_file.
     """
     from craton.waves.export import export
 
     check_folders(output=output)
-    written = str(export(directory, kind, output, overwrite=overwrite))
-    _print({"file": written}, written, as_json)
+    done = export(directory, kind, output, overwrite=overwrite)
+    files = [str(path) for path in (done.file, *done.beside)]
+    found = {"file": files[0], "beside": files[1:], "notes": done.notes}
+    _print(found, "\n".join([*files, *(f"note: {note}" for note in done.notes)]), as_json)
 
 
 @app.command("in-situ")

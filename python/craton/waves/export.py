@@ -1,29 +1,45 @@
-"""Seismograms of a run for other programs, through ObsPy: SAC, MiniSEED, ASDF.
+"""Seismograms of a run for other programs, through ObsPy: SAC, MiniSEED, ASDF; with them StationXML and QuakeML.
 
 Velocities in m/s, positive up, north and east (or along the grid's x and y, as components 1 and 2, where x does not point north).
-Where the grid has no place on the Earth the time of the first step is 1970-01-01.
+Times are UTC where the run knows when it takes place; else it begins at 1970-01-01, and the notes say so.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
 from craton.runs.files import remove
+from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder
-from craton.seismology.wave_run.results import Seismograms, read_seismograms
+from craton.seismology.wave_run.results import read_seismograms
+from craton.seismology.wave_run.setup import grid_of
+from craton.waves.metadata import Metadata
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["FORMATS", "Exported", "export"]
 
 FORMATS = ("sac", "mseed", "asdf")
-NETWORK = "SY"
-"""FDSN's network code of synthetics."""
+NAMES = {"sac": "sac", "mseed": "seismograms.mseed", "asdf": "seismograms.asdf.h5"}
 
 
-def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False) -> Path:
-    """The folder (sac) or file that was written. UserError for what cannot be read or written, and where a package is missing."""
+@dataclass(frozen=True)
+class Exported:
+    """What was written: the file of seismograms (of sac: the folder), files beside it, and what a reader should know."""
+
+    file: Path
+    beside: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False) -> Exported:
+    """Writes the seismograms of a run. Stations and earthquake are described inside the file or folder; for mseed in files beside.
+
+    UserError for what cannot be read or written, and where a package is missing.
+    """
     if kind not in FORMATS:
         raise UserError(f"--format {kind}; allowed: {', '.join(FORMATS)}")
     _need("obspy", f"--format {kind}")
@@ -31,91 +47,87 @@ def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False
         _need("pyasdf", "--format asdf")
     folder = WavesFolder(run)
     record = folder.read_record()
-    found = read_seismograms(folder)
-    to = target or run / {"sac": "sac", "mseed": "seismograms.mseed", "asdf": "seismograms.asdf.h5"}[kind]
-    if to.exists() and not overwrite:
-        raise UserError(f"{to}: exists; allowed: --overwrite, or another --output")
+    told = Metadata(record, read_seismograms(folder), grid_of(build(record.config, folder.config)))
+    to = target or run / NAMES[kind]
+    writers: dict[Path, Callable[[Path], None]] = {to: lambda aside: _write(kind, told, aside)}
+    if kind == "mseed":
+        writers |= {to.with_suffix(f".{name}"): write for name, write in _descriptions(told).items()}
+    for path in writers:
+        if path.exists() and not overwrite:
+            raise UserError(f"{path}: exists; allowed: --overwrite, or another --output")
+    for path, write in writers.items():
+        _replace(path, write)
+    return Exported(to, list(writers)[1:], told.notes)
+
+
+def _replace(to: Path, write: Callable[[Path], None]) -> None:
+    """Whole or not at all."""
     aside = to.with_name(f"{to.name}.partial")
     remove(aside)
     try:
-        _write(kind, found, aside, record.title)
+        write(aside)
         remove(to)
         aside.rename(to)
     except OSError as problem:
         raise UserError(f"{to}: cannot be written: {problem.strerror or problem}; allowed: a place with room") from None
     finally:
         remove(aside)
-    return to
 
 
-def stream_of(found: Seismograms) -> Any:
-    """An obspy.Stream, a trace for each station and component."""
-    from obspy import Stream, Trace, UTCDateTime
-
-    traces = []
-    band = _band(1 / found.dt_s)
-    for letter, values in found.components().items():
-        for number, (name, series) in enumerate(zip(found.names, values, strict=True)):
-            network, station = _codes(name, number)
-            header = {
-                "network": network,
-                "station": station,
-                "channel": f"{band}X{letter}",
-                "starttime": UTCDateTime(0) + found.first_time_s,
-                "delta": found.dt_s,
-            }
-            traces.append(Trace(series.copy(), header))
-    return Stream(traces)
+def _descriptions(told: Metadata) -> dict[str, Callable[[Path], None]]:
+    """By file name, what writes stations and earthquake, where the grid has a place."""
+    writers: dict[str, Callable[[Path], None]] = {}
+    if (stations := told.inventory()) is not None:
+        writers["stations.xml"] = lambda path: stations.write(str(path), format="STATIONXML", validate=True)
+    if (events := told.catalogue()) is not None:
+        writers["event.xml"] = lambda path: events.write(str(path), format="QUAKEML")
+    return writers
 
 
-def _write(kind: str, found: Seismograms, path: Path, title: str) -> None:
-    stream = stream_of(found)
+def _write(kind: str, told: Metadata, path: Path) -> None:
+    stream = told.stream()
     if kind == "sac":
         path.mkdir()
         for number, trace in enumerate(stream):
-            _write_sac(trace, found, number % len(found.names), path)
+            _write_sac(trace, told, number % len(told.found.names), path)
+        for name, write in _descriptions(told).items():
+            write(path / name)
     elif kind == "mseed":
         stream.write(str(path), format="MSEED", encoding="FLOAT32")
     else:
-        from pyasdf import ASDFDataSet
-
-        with ASDFDataSet(str(path), mpi=False) as file:
-            file.add_waveforms(stream, tag=re.sub("[^a-z0-9]+", "_", f"{title}_synthetic".lower()).strip("_"))
+        _write_asdf(told, stream, path)
 
 
-def _write_sac(trace: Any, found: Seismograms, station: int, folder: Path) -> None:
+def _write_asdf(told: Metadata, stream: Any, path: Path) -> None:
+    from pyasdf import ASDFDataSet
+
+    tag = re.sub("[^a-z0-9]+", "_", f"{told.record.title}_synthetic".lower()).strip("_")
+    events, stations = told.catalogue(), told.inventory()
+    with ASDFDataSet(str(path), mpi=False) as file:
+        if events is not None:
+            file.add_quakeml(events)
+        file.add_waveforms(stream, tag=tag, event_id=events[0] if events is not None else None)
+        if stations is not None:
+            file.add_stationxml(stations)
+
+
+def _write_sac(trace: Any, told: Metadata, station: int, folder: Path) -> None:
     from obspy.io.sac import SACTrace
 
     sac = SACTrace.from_obspy_trace(trace)
-    sac.b = found.first_time_s
-    x, y, z = found.position_m[station]
+    sac.reftime = told.origin_time
+    sac.b = told.found.first_time_s
+    x, y, z = told.found.position_m[station]
     sac.user0, sac.user1, sac.stdp = x, y, z  # m, along the grid's axes
-    letter = trace.stats.channel[-1]
-    sac.cmpinc = 0.0 if letter == "Z" else 90.0
-    sac.cmpaz = {"Z": 0.0, "N": 0.0, "1": 0.0}.get(letter, 90.0) + (0.0 if letter == "Z" else found.azimuth_deg) % 360
+    azimuth, dip = told.direction(trace.stats.channel[-1], station)
+    sac.cmpaz, sac.cmpinc = azimuth, dip + 90  # from upwards
     sac.idep = "ivel"
-    if found.longitude_latitude_deg is not None:
-        sac.stlo, sac.stla = found.longitude_latitude_deg[station]
+    if told.found.longitude_latitude_deg is not None:
+        sac.stlo, sac.stla = told.found.longitude_latitude_deg[station]
+    if told.centroid is not None:
+        sac.lcalda = True  # distance and azimuths follow from the places
+        sac.evlo, sac.evla, sac.evdp = told.centroid.longitude_deg, told.centroid.latitude_deg, told.centroid.depth_m
     sac.write(str(folder / f"{trace.id}.sac"))
-
-
-def _codes(name: str, number: int) -> tuple[str, str]:
-    """Network and station from a name such as CI.PAS; codes are short and of letters and digits."""
-    network, dot, station = name.partition(".")
-    if not dot:
-        network, station = NETWORK, name
-    plain = re.sub("[^A-Za-z0-9]", "", station)
-    return re.sub("[^A-Za-z0-9]", "", network)[:2] or NETWORK, plain.upper() if 0 < len(
-        plain
-    ) <= 5 else f"S{number:04d}"
-
-
-def _band(rate_hz: float) -> str:
-    """SEED's letter for the sampling rate."""
-    for least, letter in ((1000, "F"), (250, "C"), (80, "H"), (10, "B"), (1.0001, "M"), (0.1, "L")):
-        if rate_hz >= least:
-            return letter
-    return "V"
 
 
 def _need(package: str, what: str) -> None:

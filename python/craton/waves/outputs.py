@@ -20,8 +20,10 @@ from craton.runs.hdf5_writing import written_hdf5
 from craton.seismology.geometry.grid import Box
 from craton.seismology.wave_run.config import Config
 from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.receivers import Receivers
 from craton.seismology.wave_run.setup import Setup
 from craton.waves.file_hints import file_hints
+from craton.waves.labelled import Place, label_fields, label_seismograms
 from craton.waves.simulation import Simulation
 
 __all__ = ["check_outputs", "open_outputs"]
@@ -48,25 +50,26 @@ def check_outputs(s: Simulation) -> None:
             s.schedule(every, f"[{name}]")
 
 
-def open_outputs(s: Simulation, place: WavesFolder) -> list[Path]:
+def open_outputs(s: Simulation, place: WavesFolder, origin_time: str = "") -> list[Path]:
     """Collective: the simulation writes the files that its configuration wants, in `place`; returns their final names.
 
-    A simulation that goes on from a checkpoint goes on with the files that are there. UserError on every rank where one cannot be
-    written.
+    origin_time: UTC of t = 0, as Setup.origin_time. A simulation that goes on from a checkpoint goes on with the files that are
+    there. UserError on every rank where one cannot be written.
     """
-    return _Outputs(s, place).opened()
+    return _Outputs(s, place, origin_time).opened()
 
 
 class _Outputs:
-    def __init__(self, s: Simulation, place: WavesFolder) -> None:
+    def __init__(self, s: Simulation, place: WavesFolder, origin_time: str) -> None:
         self.s, self.config, self.place = s, s.config, place
+        self.where = Place(s.setup.grid, origin_time)
         self.files: list[Path] = []
 
     def opened(self) -> list[Path]:
         s, config = self.s, self.config
         stations, points = on_all(s.world, lambda: (s.setup.receivers, s.setup.sgt_points))
         if stations is not None:
-            self._open_stations(np.ascontiguousarray(stations.position_m, np.float64))
+            self._open_stations(stations)
         if points is not None:
             self._open_strains(np.ascontiguousarray(points, np.float64))
         nx, ny, nz = config.cells
@@ -82,12 +85,13 @@ class _Outputs:
             self._open_fields(self.place.surface, when, ("vx", "vy", "vz"), (nx, ny, 1), (coarse, coarse, 1))
         return self.files
 
-    def _open_stations(self, at: NDArray[np.float64]) -> None:
-        s = self.s
+    def _open_stations(self, stations: Receivers) -> None:
+        s, at = self.s, np.ascontiguousarray(stations.position_m, np.float64)
         on_root(s.comm, lambda: write_text(self.place.stations, stations_table(s)))
         when = s.schedule(self.config.receivers.every, "[receivers]")
         together, hints = self._at_once(len(at) * 3, when), file_hints(self.config)
         s.run.write_stations(self._file(self.place.seismograms), when, at, self._facts(), together, s.step, hints)
+        on_root(s.comm, lambda: label_seismograms(partial_of(self.place.seismograms), self.where, stations))
 
     def _open_strains(self, at: NDArray[np.float64]) -> None:
         from mpi4py import MPI  # starts it
@@ -117,6 +121,7 @@ class _Outputs:
         s.run.write_snapshots(
             self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step, hints
         )
+        on_root(s.comm, lambda: label_fields(partial_of(path), self.where))
 
     def _file(self, path: Path) -> str:
         self.files.append(path)

@@ -15,6 +15,7 @@ from PIL import Image
 from craton.pages.figures import new_figure
 from craton.pages.maps import label_axes
 from craton.pages.style import ACCENT, INK, OBSERVED, drawing, styled
+from craton.seismology.wave_run.config_tables import BoundaryConfig
 from craton.seismology.wave_run.folder import WavesRecord
 from craton.seismology.wave_run.results import Seismograms, Snapshots
 
@@ -25,31 +26,50 @@ MOST_FRAMES = 120
 MOST_SNAPSHOTS = 6
 MOST_NAMES = 12
 """Stations of a map, at most, that have names."""
+LEAST_HEIGHT = 1 / 25
+"""Of a record section, that its largest trace has."""
+MOST_LABELS = 36
+"""Beside a record section; each has the names of stations that are too close to have their own."""
+MOST_TOGETHER = 3
+SAME_DISTANCE = 0.05
+"""Stations whose distances differ by such a part are at one distance."""
+SAME_AZIMUTH_DEG = 5.0
+KM_PER_DEG = 111.195
+FAR_DEG = 10.0
+"""From here on distances are in degrees."""
 SATURATED = 0.997
 """Share of pixels within the colours; larger values, next to the source, have the last one."""
 FRAME_MS = 80
 STAR = "#ffd34d"
+Extent = tuple[float, float, float, float]
+"""y from, to, x from, to, km"""
 
 
 @drawing
 def record_section_figure(found: Seismograms, record: WavesRecord) -> Figure:
-    """A panel for each component: traces over time, at their distances from the first source, all of a panel in one scale."""
-    distance = _distances_km(found, record)
-    order = np.argsort(distance, kind="stable")
+    """A panel for each component: traces over time, where they are from the first source, all of a panel in one scale.
+
+    Up the axis goes the distance along the surface. Stations of one distance lie by their azimuths from the source, and those below
+    each other by their depths.
+    """
+    places, words = _places(found, record)
+    order = np.argsort(places, kind="stable")
     order = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_TRACES)).astype(int))]
-    places, labels = _places(distance[order])
-    gap = (places[-1] - places[0]) / max(len(places) - 1, 1) or 1.0
+    places = places[order]
+    height = _trace_height(places)
     figure = new_figure(10.0, float(np.clip(2.2 + 0.35 * len(order), 4.0, 8.0)))
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (letter, values) in zip(panels, found.components().items(), strict=True):
         largest = float(np.abs(values[order]).max())
         for at, trace in zip(places, values[order], strict=True):
-            axes.plot(found.time_s, at + 0.9 * gap * trace / (largest or 1.0), color=OBSERVED, linewidth=0.8)
+            axes.plot(found.time_s, at + height * trace / (largest or 1.0), color=OBSERVED, linewidth=0.8)
         axes.set(title=f"{_NAMES[letter]}: largest {largest:.3g} m/s", xlabel="time, s", xlim=(0, found.time_s[-1]))
-        axes.set_yticks(places, labels)
-    panels[0].set_ylabel("distance from the source, km")
+    panels[0].set_ylabel(words)
+    panels[0].set_ylim(places[0] - 1.1 * height, places[-1] + 1.1 * height)
+    groups = _apart(places, (places[-1] - places[0] + 2.2 * height) / MOST_LABELS)
     ends = panels[-1].secondary_yaxis("right")
-    ends.set_yticks(places, [found.names[n] for n in order], fontsize=8)
+    words_of = [", ".join(found.names[n] for n in order[group][:MOST_TOGETHER]) for group in groups]
+    ends.set_yticks([float(places[group[0]]) for group in groups], words_of, fontsize=8)
     return figure
 
 
@@ -66,32 +86,41 @@ def map_figure(record: WavesRecord, stations: Seismograms | None = None) -> Figu
 
 @drawing
 def snapshots_figure(shots: Snapshots, record: WavesRecord, stations: Seismograms | None = None) -> Figure:
-    """Some of the snapshots of the surface, spread over the run; the vertical velocity if it is there, else the first field."""
+    """Some of the snapshots of the surface, spread over the run, without absorbing layers, on one scale for all of the run.
+
+    The vertical velocity if it is there, else the first field.
+    """
     name = "vz" if "vz" in shots.fields else next(iter(shots.fields))
-    surface = shots.fields[name][:, 0] * (-1 if name == "vz" else 1)
+    rows, columns, extent = _inner(shots, record)
+    surface = shots.fields[name][:, 0, rows, columns] * (-1 if name == "vz" else 1)
     chosen = np.unique(np.linspace(0, len(surface), min(MOST_SNAPSHOTS, len(surface)) + 1).astype(int)[1:] - 1)
-    columns = min(3, len(chosen))
-    figure = new_figure(3.6 * columns, 3.0 * -(-len(chosen) // columns) + 0.3)
-    places = np.ravel(figure.subplots(-(-len(chosen) // columns), columns, squeeze=False))
+    limit = _limit(np.abs(surface))
+    across = min(3, len(chosen))
+    figure = new_figure(3.4 * across + 0.8, 3.0 * -(-len(chosen) // across) + 0.3)
+    places = np.ravel(figure.subplots(-(-len(chosen) // across), across, squeeze=False))
     for axes in places[len(chosen) :]:
         axes.set_axis_off()
     for axes, n in zip(places, chosen, strict=False):
-        limit = _limit(np.abs(surface[n]))
         span: dict[str, Any] = {"vmin": -limit, "vmax": limit, "cmap": "seismic"}
-        image = axes.imshow(surface[n].T, origin="lower", extent=shots.extent_km, aspect="equal", **span)
+        image = axes.imshow(surface[n].T, origin="lower", extent=extent, aspect="equal", **span)
         axes.set_title(f"t = {shots.time_s[n]:.3g} s")
         _draw_places(axes, record, stations)
-        figure.colorbar(image, ax=axes, shrink=0.8, label=_UNITS.get(name, f"{name}, Pa"))
+    label = _UNITS.get(name, f"{name}, Pa")
+    figure.colorbar(image, ax=list(places), shrink=0.8, label=label, extend="both")
     figure.suptitle(f"{_TITLES.get(name, name)} at the surface", weight="bold")
     return figure
 
 
 def movie(shots: Snapshots, record: WavesRecord, stations: Seismograms | None = None) -> bytes:
-    """A GIF of the speed at the surface. Colours go up to [movie] largest_m_s, or to what the run reaches."""
-    speed = np.sqrt(sum(np.square(shots.fields[name][:, 0]) for name in ("vx", "vy", "vz")))
+    """A GIF of the speed at the surface, without absorbing layers.
+
+    Colours go up to [movie] largest_m_s, or to what the run reaches.
+    """
+    rows, columns, extent = _inner(shots, record)
+    speed = np.sqrt(sum(np.square(shots.fields[name][:, 0, rows, columns]) for name in ("vx", "vy", "vz")))
     frames = np.unique(np.linspace(0, len(speed) - 1, min(len(speed), MOST_FRAMES)).astype(int))
     limit = record.config["movie"]["largest_m_s"] or _limit(speed)
-    figure = _frame(shots, record, stations, limit)
+    figure = _frame(speed.shape[1:], extent, record, stations, limit)
     axes, canvas = figure.axes[0], FigureCanvasAgg(figure)
     image = axes.images[0]
 
@@ -113,14 +142,15 @@ def movie(shots: Snapshots, record: WavesRecord, stations: Seismograms | None = 
 
 
 @drawing
-def _frame(shots: Snapshots, record: WavesRecord, stations: Seismograms | None, limit: float) -> Figure:
+def _frame(
+    shape: tuple[int, int], extent: Extent, record: WavesRecord, stations: Seismograms | None, limit: float
+) -> Figure:
     """What all frames share: axes, scale, stations and sources; its image has colours from 0 to 1, of a square root."""
     figure = new_figure(6.4, 5.6)
     figure.set_dpi(90)
     axes = figure.add_subplot()
-    _, _, ny, nx = shots.fields["vx"].shape
     span: dict[str, Any] = {"vmin": 0, "vmax": 1, "cmap": "inferno"}
-    image = axes.imshow(np.zeros((nx, ny)), origin="lower", extent=shots.extent_km, aspect="equal", **span)
+    image = axes.imshow(np.zeros(shape[::-1]), origin="lower", extent=extent, aspect="equal", **span)
     bar = figure.colorbar(image, ax=axes, label="speed, m/s", extend="max")
     ticks = np.array([0, 0.01, 0.05, 0.2, 0.5, 1])
     bar.set_ticks(np.sqrt(ticks), labels=[f"{limit * part:.2g}" for part in ticks])
@@ -151,19 +181,56 @@ def _draw_places(axes: Axes, record: WavesRecord, stations: Seismograms | None, 
     axes.set(xlim=limits[0], ylim=limits[1])
 
 
-def _distances_km(found: Seismograms, record: WavesRecord) -> NDArray[np.float64]:
-    """Distances of stations along the surface, from the first source; without one, from the grid's corner."""
+def _places(found: Seismograms, record: WavesRecord) -> tuple[NDArray[np.float64], str]:
+    """Where traces are drawn, and what the axis says. Without a source, from the grid's corner."""
     source = np.asarray(record.sources_m[0] if record.sources_m else [0.0, 0.0, 0.0])
     away = found.position_m - source
-    return np.asarray(1e-3 * np.hypot(away[:, 0], away[:, 1]))
+    distance_km, depth_km = 1e-3 * np.hypot(away[:, 0], away[:, 1]), 1e-3 * found.position_m[:, 2]
+    if len(distance_km) > 1 and np.ptp(distance_km) <= SAME_DISTANCE * distance_km.max():
+        azimuth = np.degrees(np.arctan2(away[:, 1], away[:, 0])) + found.azimuth_deg
+        middle = np.degrees(np.angle(np.exp(1j * np.radians(azimuth)).mean()))
+        azimuth = middle + (azimuth - middle + 180) % 360 - 180  # no jump within the stations
+        if np.ptp(azimuth) > SAME_AZIMUTH_DEG and distance_km.max() > 0:
+            return azimuth, f"azimuth from the source, degrees; all at {distance_km.mean():.4g} km"
+        if np.ptp(depth_km) > 0:
+            return depth_km, f"depth, km; all at {distance_km.mean():.4g} km from the source"
+    if found.longitude_latitude_deg is not None and distance_km.max() > FAR_DEG * KM_PER_DEG:
+        return distance_km / KM_PER_DEG, "distance from the source, degrees"
+    return distance_km, "distance from the source, km"
 
 
-def _places(distance_km: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
-    """Where traces are drawn, at their distances, or in turn where some of these are nearly the same; and the axis's words."""
-    gaps = np.diff(distance_km)
-    evenly = not len(gaps) or gaps.min() <= 0.2 * gaps.mean()
-    places = np.arange(len(distance_km), dtype=float) if evenly else distance_km
-    return places, [f"{km:.3g}" for km in distance_km]
+def _trace_height(places: NDArray[np.float64]) -> float:
+    """Of the largest motion. Most traces stay clear of the next one; where they are crowded they may cross."""
+    span = float(places[-1] - places[0])
+    if span == 0:
+        return 1.0
+    return max(0.9 * float(np.median(np.diff(places))), LEAST_HEIGHT * span)
+
+
+def _apart(places: NDArray[np.float64], least: float) -> list[list[int]]:
+    """Groups of ascending places, whose first ones are so far apart that each has room for its names."""
+    groups: list[list[int]] = []
+    for n, place in enumerate(places):
+        if not groups or place - places[groups[-1][0]] >= least:
+            groups.append([n])
+        else:
+            groups[-1].append(n)
+    return groups
+
+
+def _inner(shots: Snapshots, record: WavesRecord) -> tuple[slice, slice, Extent]:
+    """Rows (y) and columns (x) of snapshots that have no cell of an absorbing layer, and their extent in km."""
+    boundary = BoundaryConfig(**record.config["boundary"])
+    width = boundary.layer_cells if boundary.absorbing != "none" else 0
+    _, _, ny, nx = next(iter(shots.fields.values())).shape
+    parts, ends = [], []
+    for n, stride, cells in ((ny, shots.stride[1], record.cells[1]), (nx, shots.stride[0], record.cells[0])):
+        first, last = -(-width // stride), (cells - width) // stride
+        if last <= first:  # coarser than what lies between the layers
+            first, last = 0, n
+        parts.append(slice(first, last))
+        ends += [1e-3 * shots.h_m * stride * first, 1e-3 * shots.h_m * stride * last]
+    return parts[0], parts[1], (ends[0], ends[1], ends[2], ends[3])
 
 
 def _limit(values: NDArray[np.float32]) -> float:

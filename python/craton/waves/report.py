@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from craton.errors import UserError
 from craton.pages.figures import png
@@ -58,17 +61,18 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
     """The report as data; writes its pictures beside it, too."""
     stations = read_seismograms(folder) if folder.seismograms.is_file() else None
     blocks: list[Block] = [
-        _key_numbers(record),
+        _key_numbers(record, stations),
         _settings(folder, record),
         Section("Sources and stations", _sources_and_stations(record, stations), "sources", "Sources"),
         *_motion(folder, record, stations),
+        Section("Files", [_files(folder)], "files", "Files"),
         Section("Where the time went", [_timing(record)], "time", "Time"),
         how_to_repeat(record.command, record.config, record.versions),
     ]
     return Page(record.title, "a wave run", f"{made_by(record.versions, record.started)}.", blocks)
 
 
-def _key_numbers(record: WavesRecord) -> Numbers:
+def _key_numbers(record: WavesRecord, stations: Seismograms | None) -> Numbers:
     cells = " × ".join(map(str, record.cells))
     steps_s = record.seconds.get("steps", 0.0)
     part = f", {record.memory_fraction:.0%} of the memory's bandwidth" if record.memory_gb_s else ""
@@ -81,9 +85,32 @@ def _key_numbers(record: WavesRecord) -> Numbers:
                 f"for the steps on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",
             ),
             (f"{1e-6 * record.points_per_s:.3g} million", f"points per second{part}"),
-            (f"{record.peak_velocity_m_s:.3g} m/s", "largest velocity anywhere at the end"),
+            _peak(record, stations),
         ]
     )
+
+
+def _peak(record: WavesRecord, stations: Seismograms | None) -> tuple[str, str]:
+    """The largest horizontal velocity of all stations; without any, what moves at the end."""
+    if stations is None:
+        return f"{record.peak_velocity_m_s:.3g} m/s", "largest velocity anywhere at the end"
+    peaks = np.hypot(stations.velocity[:, 0], stations.velocity[:, 1]).max(axis=1)
+    most = int(np.argmax(peaks))
+    return f"{peaks[most]:.3g} m/s", f"largest horizontal velocity of all stations: {stations.names[most]}"
+
+
+def _files(folder: WavesFolder) -> Table:
+    """What is there, and what opens it."""
+    told = (
+        (folder.seismograms, "velocity at the stations", "xarray, h5py; craton waves export for ObsPy, SAC, Pyasdf"),
+        (folder.sgt, "strains at the points of [sgt]", "h5py; craton hazard"),
+        (folder.snapshots, "fields of [snapshots]", "xarray, h5py"),
+        (folder.snapshots_xdmf, "the same", "ParaView, VisIt"),
+        (folder.surface, "velocity at the surface, for the movie", "xarray, h5py"),
+        (folder.surface_xdmf, "the same", "ParaView, VisIt"),
+    )
+    rows = [[path.name, what, opens] for path, what, opens in told if path.is_file()]
+    return Table(["file", "what", "opens with"], rows, words=True)
 
 
 def _settings(folder: WavesFolder, record: WavesRecord) -> Section:
@@ -117,19 +144,35 @@ def _sources_and_stations(record: WavesRecord, stations: Seismograms | None) -> 
     if len(record.sources_m) > len(rows):
         blocks.append(Text(f"The first {len(rows)} of {len(record.sources_m)} points.", muted=True))
     if stations is not None:
-        places = [[name, *_position(at)] for name, at in zip(stations.names, stations.position_m, strict=True)]
-        table = Table(["station", "x, km", "y, km", "depth, km"], places[:MOST_ROWS])
-        more = [Text(f"The first {MOST_ROWS}; all are in stations.csv.", muted=True)] if len(places) > MOST_ROWS else []
-        blocks.append(Details(f"{counted(len(places), 'station')}", [table, *more]))
+        table = _table_of(stations)
+        more = (
+            [Text(f"The first {MOST_ROWS}; all are in stations.csv.", muted=True)]
+            if len(stations.names) > MOST_ROWS
+            else []
+        )
+        blocks.append(Details(f"{counted(len(stations.names), 'station')}", [table, *more]))
     return blocks
 
 
+def _table_of(stations: Seismograms) -> Table:
+    """Places and peak velocities: of the horizontal vector, and up."""
+    header = ["station", "x, km", "y, km", "depth, km", "peak horizontal, m/s", "peak vertical, m/s"]
+    placed = stations.longitude_latitude_deg
+    if placed is not None:
+        header[1:1] = ["longitude", "latitude"]
+    rows = []
+    for n, (name, at) in enumerate(zip(stations.names[:MOST_ROWS], stations.position_m, strict=False)):
+        x, y, z = stations.velocity[n]
+        peaks = [f"{float(np.hypot(x, y).max()):.3g}", f"{float(np.abs(z).max()):.3g}"]
+        degrees = [] if placed is None else [f"{angle:.4f}" for angle in placed[n].tolist()]
+        rows.append([name, *degrees, *_position(at), *peaks])
+    return Table(header, rows)
+
+
 def _told(record: WavesRecord) -> list[tuple[dict[str, Any], list[float]]]:
-    """The settings and the place of each point source; settings are empty where a [[source]] is a file of many."""
-    sources = record.config.get("source", [])
-    if len(sources) != len(record.sources_m):
-        sources = [{} for _ in record.sources_m]
-    return list(zip(sources, record.sources_m, strict=True))
+    """The settings and the place of each point; settings are empty for those of faults, which are files of many."""
+    points = [source for source in record.config.get("source", []) if not source.get("fault_file")]
+    return list(zip(chain(points, repeat({})), record.sources_m, strict=False))
 
 
 def _position(at: Any) -> list[str]:
@@ -154,17 +197,20 @@ def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | No
     sections = []
     if stations is not None:
         drawn = _written(folder, "seismograms.png", png(record_section_figure(stations, record)))
-        text = "Velocity at the stations over time, by distance along the surface from the first source; a scale for each panel."
+        text = (
+            "Velocity at the stations over time, each at its distance along the surface from the first source (at its azimuth or "
+            "depth where all are at one distance); a scale for each panel."
+        )
         sections.append(Section("Seismograms", [Picture(drawn, text)], "seismograms", "Seismograms"))
     if folder.snapshots.is_file():
         drawn = _written(
             folder, "snapshots.png", png(snapshots_figure(read_snapshots(folder.snapshots), record, stations))
         )
-        text = "The surface at several times, each with a scale of its own. Stars: sources; triangles: stations."
+        text = "The surface at several times, within the absorbing sides. Stars: sources; triangles: stations."
         sections.append(Section("Snapshots", [Picture(drawn, text)], "snapshots", "Snapshots"))
     if folder.surface.is_file():
         drawn = _written(folder, "movie.gif", movie(read_snapshots(folder.surface), record, stations))
-        text = "Speed at the surface; colours follow its square root."
+        text = "Speed at the surface, within the absorbing sides; colours follow its square root."
         shown: Block = Picture(drawn, text, narrow=True)
         if len(drawn) > LARGEST_MOVIE:
             shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.0f} MB)", "pictures/movie.gif")])

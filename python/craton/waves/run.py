@@ -23,11 +23,13 @@ from craton.runs.record import facts_of
 from craton.runs.running import begun, finished, resumed
 from craton.runs.status import Status, find_status
 from craton.runs.words import counted, rate_text
+from craton.seismology.sources.point_sources import PointSource
 from craton.seismology.wave_run.config import Config, build
-from craton.seismology.wave_run.folder import SOURCES_TOLD, WavesFolder, WavesRecord
+from craton.seismology.wave_run.folder import SOURCES_TOLD, ToldMoment, WavesFolder, WavesRecord
 from craton.waves.bandwidth import in_place_gb_s
 from craton.waves.outputs import check_outputs, open_outputs
 from craton.waves.simulation import Simulation
+from craton.waves.xdmf import write_xdmf
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -153,6 +155,7 @@ class _Job:
         begun_s = time.perf_counter()
         self.world = craton.World(comm, ranks_per_node)
         self.simulation = Simulation(config, self.world, comm, brick_of_rank=brick_of_rank)
+        self.origin_time = on_root(comm, lambda: self.simulation.setup.origin_time)
         self.seconds = {"set-up": time.perf_counter() - begun_s}
         self.files: list[Path] = []
         self.memory_gb_s = self._memory_rate()
@@ -190,7 +193,7 @@ class _Job:
             f"{' x '.join(map(str, s.bricks))} bricks, {counted(self.comm.size, 'rank')} of "
             f"{counted(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if s.step else ""),
         )
-        self.files = open_outputs(s, self.place)
+        self.files = open_outputs(s, self.place, self.origin_time)
 
     def go_through(self, folder: WavesFolder, report: bool) -> WavesRecord:
         """Collective: all steps, the files' names, the record, the pictures."""
@@ -253,6 +256,8 @@ class _Job:
         s.finish()
         if warning := on_root(self.comm, lambda: seal_files(self.files)):
             say(self.console, f"warning: {warning}")
+        if warning := on_root(self.comm, self._write_xdmf):
+            say(self.console, f"warning: {warning}")
         self.seconds |= {f"modules {what}": seconds for what, seconds in spent.items()}
         record = self._record(peak)
         finished(self.comm, folder, self.place, self.progress, record)
@@ -263,6 +268,17 @@ class _Job:
         )
         say(self.console, f"{folder.path}: {', '.join(record.files)}")
         return record
+
+    def _write_xdmf(self) -> str:
+        """Beside whole files of snapshots. Not collective; what went wrong, which is no reason to lose a run."""
+        place = self.place
+        try:
+            for path, fields in ((place.snapshots_xdmf, place.snapshots), (place.surface_xdmf, place.surface)):
+                if fields in self.files:
+                    write_xdmf(path, fields)
+        except UserError as problem:
+            return str(problem)
+        return ""
 
     def _record(self, peak: float) -> WavesRecord:
         s, config = self.simulation, self.config
@@ -275,6 +291,8 @@ class _Job:
             seconds=dict(self.seconds),
             bricks=list(s.bricks),
             sources_m=s.source_positions_m()[:SOURCES_TOLD].tolist(),
+            strongest=_strongest(s.setup.points),
+            origin_time=self.origin_time,
             cells=list(config.cells),
             spacing_m=config.grid.spacing_m,
             dt_s=s.dt_s,
@@ -286,3 +304,16 @@ class _Job:
             peak_velocity_m_s=peak,
             files=[file.name for file in self.files],
         )
+
+
+def _strongest(points: Sequence[PointSource]) -> ToldMoment | None:
+    """None where no point is a moment rate."""
+    moments = [point for point in points if point.mode == "moment_rate"]
+    if not moments:
+        return None
+    one = max(moments, key=lambda point: sum(value**2 for value in point.tensor))
+    return ToldMoment(
+        position_m=list(one.position_m),
+        moment_Nm=list(one.tensor),
+        centroid_s=one.start_s + one.time_function.centroid_s,
+    )

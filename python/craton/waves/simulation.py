@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from craton import _craton
 from craton.runs.agreement import on_all, on_root
 from craton.seismology.geometry.grid import Box
-from craton.seismology.sources.point_sources import COMPONENTS, Source
+from craton.seismology.sources.point_sources import COMPONENTS, PointSources, Source
 from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import check_sources
 from craton.seismology.wave_run.sampling import ground_of, samples_per_side
@@ -158,10 +158,12 @@ class Simulation:
         self._most_steps = self.comm.allreduce(min([MOST_STEPS_FED, *bounds]), MPI.MIN)
 
     def source_positions_m(self) -> NDArray[np.float64]:
-        """Collective: (n, 3), of all points, each once."""
+        """Collective: (n, 3): the sources at points as they are configured; then those of faults, each place once."""
         self.world.barrier()
-        own = _rows([one.position_m for one in self.sources], 3)
-        return np.unique(np.concatenate(self.comm.allgather(own)), axis=0)
+        faults = [one for one in self.sources if not isinstance(one, PointSources)]
+        own = _rows([one.position_m for one in faults], 3)
+        together = np.unique(np.concatenate(self.comm.allgather(own)), axis=0)
+        return _rows([np.array([one.position_m for one in self.setup.points]).reshape(-1, 3), together], 3)
 
     def _of_kind(self, kind: str) -> list[Source]:
         return [one for one in self.sources if one.kind == kind]

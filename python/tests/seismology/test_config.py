@@ -68,7 +68,21 @@ def test_the_template_explains_every_key_and_runs(tmp_path):
     for name, table in TABLES.items():
         assert list(tables[name]) == [item.name for item in dataclasses.fields(table)]
     assert list(tables["source"][0]) == [item.name for item in dataclasses.fields(SourceConfig)]
-    examine(load_config(written(tmp_path, template())))
+    found = examine(load_config(written(tmp_path, template())))
+    assert found.stations == 2 and found.warnings == ()  # it shows something at once
+
+
+def test_a_run_that_records_nothing_is_noted(tmp_path):
+    note = "nothing is recorded"
+    assert any(note in text for text in examine(load_config(written(tmp_path, GRID, TIME, SOURCE))).warnings)
+    recorded = written(tmp_path, GRID, TIME, SOURCE, "[movie]\nevery = 10\n")
+    assert not any(note in text for text in examine(load_config(recorded)).warnings)
+
+
+def test_a_time_of_the_run_is_shown(tmp_path):
+    dated = written(tmp_path, GRID, TIME + "origin_time = 2019-07-06T03:19:53\n", SOURCE)
+    assert ("t = 0", "2019-07-06T03:19:53 UTC") in examine(load_config(dated)).rows()
+    assert "t = 0" not in dict(examine(load_config(written(tmp_path, GRID, TIME, SOURCE))).rows())
 
 
 def source(text: str) -> str:

@@ -24,6 +24,17 @@ def test_stations_in_metres_and_degrees(tmp_path):
     np.testing.assert_allclose(read_stations(path, GRID).position_m, [[1000, 2000, 20]], atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "header", ["name,longitude,latitude", "station,lon,lat", "Code, Longitude ,LATITUDE", "lat_of,code,Lon,Lat"]
+)
+def test_columns_may_have_the_names_of_other_programs(tmp_path, header):
+    extra = "9," if header.startswith("lat_of") else ""
+    (tmp_path / "s.csv").write_text(f"{header}\n{extra}PAS,-117.99,34.01\n")
+    found = read_stations(tmp_path / "s.csv", GRID)
+    assert found.names == ("PAS",)
+    np.testing.assert_allclose(found.position_m[0, :2], GRID.x_y(-117.99, 34.01))
+
+
 def test_stations_from_stationxml(tmp_path):
     pytest.importorskip("obspy")
     from obspy.core.inventory import Inventory, Network, Station

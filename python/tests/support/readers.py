@@ -288,6 +288,109 @@ class _MediaHdf5:
     read = staticmethod(medium_read)
 
 
+def even_ground(x: Any, _y: Any, _z: Any) -> list[Any]:
+    """Vp, vs and rho at points."""
+    return [value + 0 * x for value in (6000.0, 3500.0, 2700.0)]
+
+
+def model_read(path: Path, opener: str, module: str = "sw4_files") -> Any:
+    """Values of a model in degrees in the middle of it, and far below."""
+    from craton.seismology.geometry.grid import Grid
+    from craton.seismology.geometry.projection import projection_about
+
+    opened = getattr(importlib.import_module(f"craton.seismology.ground.{module}"), opener)(path)
+    place = Grid((4, 4, 8), 100.0, projection_about("azimuthal_equidistant", LON, LAT), 20.0)
+    return opened.at(place, np.array([100.0, 250.0]), np.array([100.0, 300.0]), np.array([50.0, 750.0]))
+
+
+@reader("media, rfile of SW4")
+class _Rfile:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        models = support("sw4_models")
+        frame, blocks = models.Frame(size_m=(2400.0, 2400.0)), [(400.0, 200.0, -200.0, 4), (800.0, 400.0, 400.0, 4)]
+        return models.write_rfile(folder / "m.rfile", even_ground, lambda x, _y: 0.05 * x, blocks, frame)
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        return model_read(path, "open_rfile")
+
+
+@reader("media, sfile of SW4", foreign=True)
+class _Sfile:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        models = support("sw4_models")
+        depths = [lambda x, _y, z=z: z - 0.05 * x for z in (0.0, 500.0)] + [lambda x, _y: 1500.0 + 0 * x]
+        frame, blocks = models.Frame(size_m=(2400.0, 2400.0)), [(400.0, 4), (800.0, 4)]
+        return models.write_sfile(folder / "m.sfile", even_ground, depths, blocks, frame)
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        return model_read(path, "open_sfile")
+
+
+@reader("media, rows of UCVM")
+class _UcvmText:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        axes = [LON + np.array([-0.1, 0.1]), LAT + np.array([-0.1, 0.1]), np.array([0.0, 2000.0])]
+        return support("sw4_models").write_ucvm_text(folder / "m.ucvm", axes, even_ground)
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        return model_read(path, "open_ucvm_text", "ucvm_text")
+
+
+def vs30_read(path: Path) -> Any:
+    """Vs30 at two places in the map."""
+    from craton.seismology.geometry.grid import Grid
+    from craton.seismology.geometry.projection import projection_about
+    from craton.seismology.ground.near_surface import open_vs30
+
+    place = Grid(FEW_CELLS, 100.0, projection_about("azimuthal_equidistant", LON, LAT))
+    return open_vs30(path)(place, np.array([100.0, 250.0]), np.array([100.0, 300.0]))
+
+
+@reader("Vs30, rows")
+class _Vs30Rows:
+    make = staticmethod(text("vs30.txt", "".join(f"{LON + a} {LAT + b} 400\n" for a in (-1, 0, 1) for b in (-1, 1))))
+    read = staticmethod(vs30_read)
+
+
+@reader("Vs30, NetCDF classic")
+class _Vs30Classic:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from scipy.io import netcdf_file
+
+        axes = {"y": LAT + np.linspace(-1, 1, 3), "x": LON + np.linspace(-1, 1, 4)}
+        with netcdf_file(folder / "vs30.grd", "w") as file:
+            for name, values in axes.items():
+                file.createDimension(name, len(values))
+                file.createVariable(name, "d", (name,))[:] = values
+            file.createVariable("z", "f", ("y", "x"))[:] = np.full((3, 4), 400.0)
+        return folder / "vs30.grd"
+
+    read = staticmethod(vs30_read)
+
+
+@reader("media, mesh of AWP")
+class _AwpMesh:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        np.tile(np.array([6000, 3500, 2700], "<f4"), 64).tofile(folder / "m.awp")
+        return folder / "m.awp"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.seismology.geometry.grid import Grid
+        from craton.seismology.ground.media_files import open_awp
+
+        place = Grid(FEW_CELLS, 100.0)
+        return open_awp(path, FEW_CELLS, 100.0, axes="yx").sample(place, place.box)
+
+
 @reader("media in parts", ours=True)
 class _MediaParts:
     @staticmethod

@@ -23,6 +23,7 @@ from craton.seismology.wave_run.results import read_seismograms
 from craton.waves.placement import read_placement
 from wave_config import CONFIG, craton, here, write_config
 
+XDMF = {"snapshots.xdmf", "surface.xdmf"}
 FILES = {"seismograms.h5": "velocity", "sgt.h5": "sgt", "snapshots.h5": "vx", "surface.h5": "vz"}
 
 
@@ -46,7 +47,7 @@ def finished(tmp_path_factory):
 
 def test_a_run_leaves_whole_files(finished):
     names = {file.name for file in finished.iterdir()}
-    assert names == {*FILES, "config.toml", "stations.csv", "record.json", "report.html", "pictures"}
+    assert names == {*FILES, *XDMF, "config.toml", "stations.csv", "record.json", "report.html", "pictures"}
     assert {file.name for file in (finished / "pictures").iterdir()} == {
         "seismograms.png",
         "snapshots.png",
@@ -251,6 +252,7 @@ def test_a_resumed_run_equals_the_undisturbed_one(finished, on_two, tmp_path, ra
         np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
     assert {file.name for file in (tmp_path / "ended").iterdir()} == {
         *FILES,
+        *XDMF,
         "config.toml",
         "stations.csv",
         "record.json",
@@ -405,9 +407,12 @@ def test_a_placement_has_each_brick_once(tmp_path, bricks):
 def test_seismograms_for_other_programs(finished, tmp_path, kind):
     obspy = pytest.importorskip("obspy")
     out = tmp_path / ("sac" if kind == "sac" else "all.mseed")
-    assert json.loads(here("export", finished, "--format", kind, "--output", out, "--json", cwd=tmp_path)) == {
-        "file": str(out)
-    }
+    told = json.loads(here("export", finished, "--format", kind, "--output", out, "--json", cwd=tmp_path))
+    assert (told["file"], told["beside"]) == (str(out), [])
+    assert [note.partition(";")[0] for note in told["notes"]] == [
+        "times count from 1970-01-01",
+        "without StationXML and QuakeML",
+    ]
     stream = obspy.read(str(out / "*.sac" if kind == "sac" else out))
     assert len(stream) == 6
     (up,) = stream.select(station="NEAR", channel="?XZ")

@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Field = NDArray[np.float32]
 Subsamples = tuple[int, int, int]
 
+NAMES = ("vp", "vs", "rho", "qp", "qs")
 SCRATCH_CELLS = 2**21
 """A box is sampled in slabs of about so many points, so that what a file's reader needs aside stays small."""
 PARTS = 16

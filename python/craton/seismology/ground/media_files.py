@@ -4,8 +4,9 @@
   the dimensions say which is which. Without the attribute `units`: km/s, g/cm^3, km, degrees.
 - HDF5: datasets vp, vs, rho ... whose attribute `axes` names their dimensions, as "x y z", and one-dimensional datasets of those
   names: x, y, z in m of the grid, or longitude, latitude, depth. Without the attribute `units`: SI.
-- AWP: float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in SI. There is no header, so
-  the size of the file must be that of its grid. A value fills its cell.
+- AWP, and the meshes of ucvm2mesh: float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in
+  SI. There is no header, so the size of the file must be that of its grid. A value fills its cell. With five values there may be
+  three int32 before them, the cell's numbers from 1 on (IJK-32). axes = "yx" where y of the grid is fastest.
 
 Each rank reads the part it needs. Values of NetCDF and HDF5 are interpolated linearly between the points.
 """
@@ -29,17 +30,17 @@ from craton.runs.hdf5_files import hdf5_file, refused
 from craton.seismology import classic_netcdf
 from craton.seismology.files import present, readable
 from craton.seismology.geometry.grid import Grid
-from craton.seismology.ground.media import Material, Medium, parts_holding
+from craton.seismology.ground.media import NAMES, Material, Medium, parts_holding
 
 Array = NDArray[np.float64]
 Weights = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Of values along an axis: the point below each, and how far it is from there to the next one, 0 to 1."""
 
-NAMES = ("vp", "vs", "rho", "qp", "qs")
 ALIASES = {"density": "rho", "qmu": "qs", "q_s": "qs", "q_p": "qp", "qkappa": ""}
 AXES = {"longitude": "longitude", "lon": "longitude", "latitude": "latitude", "lat": "latitude", "depth": "depth"} | {
     name: name for name in ("x", "y", "z")
 }
+MAP_AXES = {**AXES, "x": "longitude", "y": "latitude"}
 KINDS = (("longitude", "latitude", "depth"), ("longitude", "latitude", "z"), ("x", "y", "z"), ("x", "y", "depth"))
 UNITS = {
     "velocity": {"km/s": 1e3, "m/s": 1.0},
@@ -205,6 +206,35 @@ def open_hdf5(path: str | os.PathLike[str], *, outside: str = "refuse", **common
     return _gridded(path, _hdf5_variables(path, "HDF5"), DEFAULT_SI, outside, common)
 
 
+def read_map(path: Path) -> tuple[Array, Array, NDArray[np.float32]]:
+    """The one field over longitude and latitude of a NetCDF file (GMT: x and y): both increasing, values (longitude, latitude).
+
+    UserError where there is none, or more than one. NaN where the file has no value.
+    """
+    variables = _classic_variables(path) if classic_netcdf.is_classic(path) else _hdf5_variables(path, "NetCDF")
+    fields = {name: variable for name, variable in variables.items() if len(variable.shape) == 2}
+    if len(fields) != 1:
+        raise UserError(
+            f"{path}: fields {', '.join(fields) or 'none'} of two dimensions; allowed: one, over longitude and latitude"
+        )
+    ((name, field),) = fields.items()
+    known = [MAP_AXES.get(dimension.lower(), "") for dimension in field.dimensions]
+    if sorted(known) != ["latitude", "longitude"]:
+        shown = ", ".join(dimension or "?" for dimension in field.dimensions)
+        raise UserError(f"{path}: {name} over ({shown}); allowed: longitude and latitude, or x and y")
+    places = [known.index(axis) for axis in ("longitude", "latitude")]
+    (longitude, turned_x), (latitude, turned_y) = (
+        _points(path, variables, field.dimensions[at], known[at], field, DEFAULT_EMC) for at in places
+    )
+    with readable(path, "a whole file", f"{name} cannot be read: "):
+        values = np.transpose(np.array(field.read((slice(None), slice(None)))), places).astype(np.float32)
+    values = np.flip(values, tuple(d for d, turned in enumerate((turned_x, turned_y)) if turned))
+    for key in ("_FillValue", "missing_value"):
+        if key in field.attributes:
+            values[values == np.float32(np.ravel(field.attributes[key])[0])] = np.nan
+    return longitude, latitude, values
+
+
 def _hdf5_variables(path: Path, kind: str) -> dict[str, Variable]:
     """Also of NetCDF 4, which is HDF5 with dimension scales."""
     wrong = f"not a complete {kind} file"
@@ -344,12 +374,14 @@ class AwpMedium(Medium):
 
     path: Path
     values: NDArray[np.float32]
-    """[k, j, i, value], mapped"""
+    """[k, j, i, value], mapped; [k, i, j, value] with `transposed`"""
     spacing_m: float
+    transposed: bool = False
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
         """Material at x, y, z in m: that of the cell they are in. UserError outside the file."""
-        cells = self.values.shape[2::-1]
+        values = self.values.swapaxes(1, 2) if self.transposed else self.values
+        cells = values.shape[2::-1]
         for axis, n, size in zip("xyz", cells, grid.size_m, strict=True):
             if size > n * self.spacing_m * (1 + 1e-9):
                 raise UserError(
@@ -357,26 +389,40 @@ class AwpMedium(Medium):
                     "inside the file"
                 )
         box, (i, j, k) = parts_holding((x, y, z), [self.spacing_m] * 3, cells)
-        block = np.asarray(self.values[box[::-1]])
-        return Material(*(block[k, j, i, n].astype(np.float32) for n in range(self.values.shape[3])))
+        block = np.asarray(values[box[::-1]])
+        return Material(*(block[k, j, i, n].astype(np.float32) for n in range(values.shape[3])))
 
     def subsamples(self, grid: Grid) -> tuple[int, int, int]:
         """2 along each side where the file's cells are smaller than the grid's."""
         return (1, 1, 1) if self.spacing_m >= grid.spacing_m * (1 - 1e-9) else (2, 2, 2)
 
 
-def open_awp(path: str | os.PathLike[str], cells: tuple[int, int, int], spacing_m: float, **common: Any) -> AwpMedium:
-    """A binary file of AWP. UserError unless it has the size of three or five values for each of its cells."""
+def open_awp(
+    path: str | os.PathLike[str], cells: tuple[int, int, int], spacing_m: float, *, axes: str = "xy", **common: Any
+) -> AwpMedium:
+    """A binary mesh. UserError unless it has the size of three or five values (or numbers and five values) for each of its cells.
+
+    cells: along x, y and z of the grid. axes: its horizontal axes in the file, the fastest first: "xy" or "yx".
+    """
     path = present(path, "a binary file of vp, vs, rho (and qp, qs)")
     size, (nx, ny, nz) = path.stat().st_size, cells
-    wanted = {count: 4 * count * nx * ny * nz for count in (3, 5)}
+    transposed = axes == "yx"
+    wanted = {count: 4 * count * nx * ny * nz for count in (3, 5, 8)}
     for count, expected in wanted.items():
         if size == expected:
-            values = np.memmap(path, np.dtype("<f4"), "r", shape=(nz, ny, nx, count))
-            return AwpMedium(path=path, values=values, spacing_m=spacing_m, **common)
+            shape = (nz, nx, ny, count) if transposed else (nz, ny, nx, count)
+            values: Any = np.memmap(path, np.dtype("<f4"), "r", shape=shape)
+            if count == 8:
+                first = values[0, 0, 0, :3].view("<i4").tolist()
+                if first != [1, 1, 1]:
+                    raise UserError(
+                        f"{path}: its first cell has the numbers {first}; allowed: [1, 1, 1] before qp and qs (IJK-32 of ucvm2mesh)"
+                    )
+                values = values[..., 3:]
+            return AwpMedium(path=path, values=values, spacing_m=spacing_m, transposed=transposed, **common)
     raise UserError(
         f"{path}: {size} bytes; allowed for {nx} x {ny} x {nz} cells: {wanted[3]} (vp, vs, rho as float32) or {wanted[5]} (and "
-        "qp, qs)"
+        f"qp, qs; {wanted[8]} after three int32)"
     )
 
 

@@ -204,6 +204,11 @@ def moment_of_magnitude(mw: float) -> float:
     return float(10 ** (1.5 * mw + 9.1))
 
 
+def magnitude_of_moment(moment_Nm: float) -> float:
+    """The inverse of moment_of_magnitude."""
+    return (math.log10(moment_Nm) - 9.1) / 1.5
+
+
 def read_catalogue_event(path: str | os.PathLike[str]) -> MomentTensorEvent:
     """The first event of a file that ObsPy reads: CMTSOLUTION, QuakeML and others.
 

@@ -87,6 +87,16 @@ class SourceTime:
         return integral, float((history * middles).sum()) * step / integral
 
     @cached_property
+    def centroid_s(self) -> float:
+        """The first moment of the moment rate over its integral, s; of a rate whose integral is 0, of its square's."""
+        step = self.end_s / PULSE_SAMPLES
+        middles = (np.arange(PULSE_SAMPLES) + 0.5) * step
+        rate = self.rate_in_steps(middles, step)
+        if abs(float(rate.sum())) < PULSE_END * float(np.abs(rate).sum()):
+            rate = rate**2
+        return float((rate * middles).sum() / rate.sum())
+
+    @cached_property
     def highest_frequency_hz(self) -> float:
         """Above it the rate's spectrum stays below LEVEL of its largest value."""
         step = self.end_s / SPECTRUM_SAMPLES

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from craton.runs.words import duration
+from craton.runs.words import counted, duration
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Range
 from craton.seismology.sources.source_time import check_frequency
@@ -63,6 +63,8 @@ class Findings:
     sources: int
     stations: int
     sgt_points: int
+    origin_time: str
+    """UTC of t = 0; "" where nothing says it"""
     warnings: tuple[str, ...]
 
     @property
@@ -139,8 +141,9 @@ class Findings:
             *([("dispersion", self._dispersion())] if self.path_m else []),
             (
                 "sources",
-                f"{self.sources}; {self.stations} stations, {self.sgt_points:,} points of strain Green's tensors",
+                f"{self.sources}; {counted(self.stations, 'station')}, {self.sgt_points:,} points of strain Green's tensors",
             ),
+            *([("t = 0", f"{self.origin_time} UTC")] if self.origin_time else []),
             ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
             ("time", f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s{guess}"),
         ]
@@ -188,6 +191,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         sources=len(config.sources),
         stations=len(receivers) if receivers else 0,
         sgt_points=len(points) if points is not None else 0,
+        origin_time=setup.origin_time,
         warnings=(*_warnings(setup, dt_s), *_dispersed(setup, path, dt_s)),
     )
 
@@ -247,6 +251,11 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
     config, grid, notes = setup.config, setup.grid, []
     if not config.sources:
         notes.append("no [[source]]: nothing will move")
+    series = config.receivers.stations or config.receivers.file or config.sgt.points
+    if not (series or config.snapshots.every or config.movie.every):
+        notes.append(
+            "nothing is recorded; allowed: [receivers] stations, [sgt] points, every of [snapshots] or [movie]"
+        )
     if config.boundary.absorbing != "none":
         edge = config.boundary.layer_cells * grid.spacing_m
         low = (edge, edge, edge if config.boundary.top == "absorbing" else 0.0)

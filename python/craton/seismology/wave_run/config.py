@@ -118,6 +118,12 @@ class Config(Configuration):
             yield f'[media] {"file" if media.file else "layers"} with kind = "constant"; allowed: kind = "layers" or "file"'
         if media.read == "partitioned" and media.kind != "file":
             yield '[media] read = "partitioned"; allowed: with kind = "file"'
+        if media.vs30 and media.vs30_file:
+            yield "[media] both vs30 and vs30_file; allowed: one of them"
+        if media.read == "partitioned" and (media.vs30 or media.vs30_file):
+            yield '[media] vs30 with read = "partitioned"; allowed: neither, because the parts were written with it'
+        if media.vs30_file and not self.grid.origin_lon_lat:
+            yield "[media] vs30_file needs a place on the Earth; allowed: [grid] origin_lon_lat = [lon, lat]"
         if attenuation is None:
             return
         low, high = attenuation.band_hz
@@ -218,6 +224,9 @@ def template() -> str:
         "grid.spacing_m": 100.0,
         "grid.size_km": [12.0, 12.0, 6.0],
         "time.duration_s": 10.0,
+        "receivers.stations": [["A", 6000.0, 8000.0], ["B", 9000.0, 9000.0]],
+        "snapshots.every": 100,
+        "movie.every": 20,
         "source.position_m": [6000.0, 6000.0, 2000.0],
         "source.moment_Nm": [0.0, 0.0, 0.0, 1e18, 0.0, 0.0],
         "source.time_function": "gaussian",

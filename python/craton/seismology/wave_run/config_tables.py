@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from craton.errors import UserError
 from craton.seismology.geometry.projection import PROJECTIONS
 from craton.seismology.ground.media import Layers, quality_rule
+from craton.seismology.ground.near_surface import FASTEST, SLOWEST
 from craton.seismology.sources.point_sources import MODES
 from craton.seismology.sources.source_time import KINDS
 from craton.settings import REQUIRED, Reader, boolean, choice, directory_setting, finite, integer, number, setting, text
@@ -71,6 +73,13 @@ def _rows(value: Any) -> tuple[tuple[float, ...], ...]:
         raise ValueError(allowed) from None
 
 
+def _vs30(value: Any) -> float:
+    found = finite(value)
+    if found and not SLOWEST <= found <= FASTEST:
+        raise ValueError(f"{SLOWEST:g} to {FASTEST:g} m/s, or 0")
+    return found
+
+
 STRIPE_MB, MOST_STRIPE_MB = 1 / 16, 4096.0
 """64 KiB, of which Lustre's stripes are multiples; 4 GiB, below which they are."""
 
@@ -80,6 +89,22 @@ def _stripe(value: Any) -> float:
     if found % STRIPE_MB or not 0 <= found < MOST_STRIPE_MB:
         raise ValueError(f"0, or a multiple of {STRIPE_MB:g} MB (64 KiB) below {MOST_STRIPE_MB:g}")
     return found
+
+
+UTC_TIME = 'a date and time in UTC, as in "2019-07-06T03:19:53.04", or ""'
+
+
+def _utc(value: Any) -> str:
+    """ISO 8601 without a zone. TOML's own dates and times do too."""
+    if value == "":
+        return ""
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(text(value))
+        if found.tzinfo is not None:
+            found = found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise ValueError(UTC_TIME) from None
+    return found.isoformat()
 
 
 STATION = 'a list of stations ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
@@ -169,6 +194,11 @@ class TimeConfig:
         number(0, 100),
         "where dt_s is 0: the part of a motion that may be wrong at the end of the longest path; 0: whatever it is",
     )
+    origin_time: str = setting(
+        "",
+        _utc,
+        'UTC of t = 0, as in "2019-07-06T03:19:53.04"; "" takes that of the first event_file, if there is one',
+    )
 
 
 @dataclass(frozen=True)
@@ -187,11 +217,24 @@ class MediaConfig:
     )
     format: str = setting(
         "auto",
-        choice("auto", "netcdf", "hdf5", "awp"),
-        "auto goes by the file's ending; awp: float32 vp, vs, rho (qp, qs)",
+        choice("auto", "netcdf", "hdf5", "awp", "ucvm", "rfile", "sfile"),
+        "auto goes by the file's ending; awp: float32 vp, vs, rho (qp, qs), as ucvm2mesh writes; ucvm: rows of ucvm_query; rfile, "
+        "sfile: of SW4",
     )
     file_spacing_m: float = setting(0.0, number(0, 1e6, "m"), "m; of an awp file's cells; 0: as the grid's")
-    file_cells: tuple[int, ...] = setting((), parts, "[nx, ny, nz] of an awp file; []: as the grid's")
+    file_cells: tuple[int, ...] = setting(
+        (), parts, "[nx, ny, nz] of an awp file, along the grid's axes; []: as the grid's"
+    )
+    file_axes: str = setting(
+        "xy",
+        choice("xy", "yx"),
+        "horizontal axes of an awp file, the fastest first: xy, or yx as of ucvm2mesh with rot = -azimuth_deg",
+    )
+    depth_from: str = setting(
+        "surface",
+        choice("surface", "sea_level"),
+        "what z = 0 is in an rfile or sfile: the ground's surface, which the model follows, or sea level",
+    )
     read: str = setting(
         "parallel",
         choice("parallel", "serial", "partitioned"),
@@ -200,6 +243,15 @@ class MediaConfig:
     outside: str = setting(
         "refuse", choice("refuse", "nearest"), "where a file ends inside the grid: refuse, or go on as at its end"
     )
+    vs30: float = setting(
+        0.0,
+        _vs30,
+        "m/s; near the surface vs, vp, rho from Vs30 (Ely et al. 2010); 0: those of the model",
+    )
+    vs30_file: str = setting(
+        "", text, "instead of vs30 a map: NetCDF, or rows of longitude, latitude and Vs30", path="input"
+    )
+    vs30_depth_m: float = setting(350.0, number(1, 1e4, "m"), "m; down to here")
     water: bool = setting(False, boolean, "vs = 0 is meant where it stands")
     slowest_vs: float = setting(0.0, number(0, 1e4, "m/s"), "m/s; slower rock (not water) is raised to it, vp with it")
     subsamples: int = setting(
@@ -289,7 +341,12 @@ class SourceConfig:
 class ReceiversConfig:
     """Stations, whose seismograms are written."""
 
-    file: str = setting("", text, "CSV or StationXML, relative to this file's folder", path="input")
+    file: str = setting(
+        "",
+        text,
+        "StationXML, or CSV with name and x_m, y_m (z_m), or name and longitude, latitude (depth_m); instead of stations",
+        path="input",
+    )
     stations: tuple[tuple[Any, ...], ...] = setting((), listed(_station, STATION), '[["name", x_m, y_m(, z_m)], ...]')
     every: int = setting(1, integer(1, 10**6), "steps between samples")
 

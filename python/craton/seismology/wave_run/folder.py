@@ -5,6 +5,7 @@
     sgt.h5             sgt [point][xx, yy, zz, xy, xz, yz][time]       strains
     snapshots.h5       a dataset per field [time][z][y][x]
     surface.h5         the same of the surface, for the movie
+    *.xdmf             beside either: what ParaView opens
     record.json        what was run, and how fast; written last: a folder with it holds a whole run
     pictures/          record section, snapshots, movie                report.html
 
@@ -23,13 +24,28 @@ SOURCES_TOLD = 2000
 
 
 @dataclass(kw_only=True)
+class ToldMoment:
+    """A moment rate at a point."""
+
+    position_m: list[float]
+    moment_Nm: list[float]
+    """xx, yy, zz, xy, xz, yz along the grid's axes"""
+    centroid_s: float
+    """Centre of its moment rate, from t = 0."""
+
+
+@dataclass(kw_only=True)
 class WavesRecord(Record):
     """record.json of a wave run. `seconds` has set-up, steps, and in them what modules took."""
 
     bricks: list[int]
     """along x, y, z"""
     sources_m: list[list[float]]
-    """x, y, z of points, the first SOURCES_TOLD of them."""
+    """x, y, z of points, the first SOURCES_TOLD of them: [[source]]s at points in their order, then points of faults."""
+    strongest: ToldMoment | None = None
+    """Of moment-rate sources at points, that of the largest moment."""
+    origin_time: str = ""
+    """UTC of t = 0, ISO 8601; "" where nothing says it"""
     cells: list[int]
     spacing_m: float
     dt_s: float
@@ -57,7 +73,9 @@ class WavesFolder(RunFolder[WavesRecord]):
     seismograms = RunFile("seismograms.h5")
     sgt = RunFile("sgt.h5")
     snapshots = RunFile("snapshots.h5")
+    snapshots_xdmf = RunFile("snapshots.xdmf")
     surface = RunFile("surface.h5")
+    surface_xdmf = RunFile("surface.xdmf")
     pictures = RunFile("pictures")
     stations = RunFile("stations.csv", "input")
     checkpoint = RunFile("checkpoint.h5", "working")

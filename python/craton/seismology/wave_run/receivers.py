@@ -26,6 +26,12 @@ from craton.seismology.geometry.grid import Grid
 
 Array = NDArray[np.float64]
 COLUMNS = (("x_m", "y_m", "z_m"), ("longitude_deg", "latitude_deg", "depth_m"))
+ALSO = {
+    **dict.fromkeys(("longitude", "lon"), "longitude_deg"),
+    **dict.fromkeys(("latitude", "lat"), "latitude_deg"),
+    **dict.fromkeys(("station", "code"), "name"),
+}
+"""What other programs call columns, in any case."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,10 @@ def _station_csv(path: Path, grid: Grid) -> tuple[list[str], Array]:
     with readable(path, "a CSV table of stations"), path.open(encoding="utf-8-sig", newline="") as stream:
         rows = [row for row in csv.reader(stream) if row and not row[0].lstrip().startswith("#")]
     header = [cell.strip() for cell in rows[0]] if rows else []
+    known = [ALSO.get(cell.lower(), cell) for cell in header]
+    header = [
+        cell if named in header or known.count(named) > 1 else named for cell, named in zip(header, known, strict=True)
+    ]
     columns = next((c for c in COLUMNS if {"name", *c[:2]} <= set(header)), None)
     if columns is None:
         found = quoted(", ".join(header), 80) if header else "none"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ from craton.seismology.geometry.projection import projection_about
 from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
 from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf
 from craton.seismology.ground.media_partition import open_partitions
+from craton.seismology.ground.near_surface import NearSurface, constant_vs30, open_vs30
+from craton.seismology.ground.sw4_files import open_rfile, open_sfile
+from craton.seismology.ground.ucvm_text import open_ucvm_text
 from craton.seismology.sources.kinematic import read_kinematic
 from craton.seismology.sources.point_sources import (
     PointSource,
@@ -50,8 +55,11 @@ LOWEST_Q = 5.0
 FORMATS = {
     **dict.fromkeys((".nc", ".nc4", ".cdf", ".grd"), "netcdf"),
     **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
-    ".bin": "awp",
+    **dict.fromkeys((".bin", ".media"), "awp"),
+    ".rfile": "rfile",
+    ".sfile": "sfile",
 }
+OPENERS: dict[str, Callable[..., Medium]] = {"netcdf": open_netcdf, "hdf5": open_hdf5, "ucvm": open_ucvm_text}
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,22 @@ class Setup:
         places = np.array([one.position_m for one in made], float).reshape(-1, 3)
         self.grid.check_inside(places, lambda at: f"{self.config.path}: [[source]] {numbered[at][0]}:")
         return made
+
+    @cached_property
+    def origin_time(self) -> str:
+        """UTC of t = 0 in ISO 8601: the configuration's, or such that the first event of a file has its centroid time.
+
+        "" where neither is given.
+        """
+        if self.config.time.origin_time:
+            return self.config.time.origin_time
+        points = [one for one in self.config.sources if not one.fault_file]
+        for source, point in zip(points, self.points, strict=True):
+            if source.event_file:
+                centroid_s = point.start_s + point.time_function.centroid_s
+                at = datetime.fromisoformat(read_catalogue_event(source.event_file).time)
+                return (at - timedelta(seconds=centroid_s)).isoformat()
+        return ""
 
     @cached_property
     def receivers(self) -> Receivers | None:
@@ -194,6 +218,15 @@ def medium_of(config: Config, grid: Grid) -> Medium:
     if attenuation is not None and attenuation.qs != "":
         rules = QualityRules.of(attenuation.qp, attenuation.qs)
     common: dict[str, Any] = {"water": media.water, "slowest_vs": media.slowest_vs, "rules": rules}
+    found = _model_of(config, grid, common)
+    if not (media.vs30 or media.vs30_file):
+        return found
+    vs30 = open_vs30(media.vs30_file, outside=media.outside) if media.vs30_file else constant_vs30(media.vs30)
+    return NearSurface(below=found, vs30=vs30, depth_m=media.vs30_depth_m, **common)
+
+
+def _model_of(config: Config, grid: Grid, common: dict[str, Any]) -> Medium:
+    media = config.media
     if media.kind == "constant":
         return Constant(vp=media.vp, vs=media.vs, rho=media.rho, **common)
     if media.kind == "layers":
@@ -205,11 +238,13 @@ def medium_of(config: Config, grid: Grid) -> Medium:
     kind = media.format if media.format != "auto" else FORMATS.get(Path(media.file).suffix.lower(), "")
     if kind == "awp":
         a, b, c = media.file_cells or grid.cells
-        return open_awp(media.file, (a, b, c), media.file_spacing_m or grid.spacing_m, **common)
+        return open_awp(media.file, (a, b, c), media.file_spacing_m or grid.spacing_m, axes=media.file_axes, **common)
     if not kind:
         raise config.wrong(f'[media] file = "{media.file}": unknown ending; allowed: {", ".join(FORMATS)}, or a format')
-    opener = open_netcdf if kind == "netcdf" else open_hdf5
-    return opener(media.file, outside=media.outside, **common)
+    if kind in ("rfile", "sfile"):
+        opener = open_rfile if kind == "rfile" else open_sfile
+        return opener(media.file, outside=media.outside, depth_from=media.depth_from, **common)
+    return OPENERS[kind](media.file, outside=media.outside, **common)
 
 
 def rigidity_of(medium: Medium, grid: Grid) -> Rigidity:
