@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_all, on_root
-from craton.runs.files import write_text
+from craton.runs.files import write_text, writing_to
 from craton.runs.hdf5_writing import written_hdf5
 from craton.seismology.geometry.grid import Box
 from craton.seismology.wave_run.config import Config
@@ -124,6 +124,16 @@ class _Outputs:
         on_root(s.comm, lambda: label_fields(partial_of(path), self.where))
 
     def _file(self, path: Path) -> str:
+        """Collective. A run that goes on takes files back that got their names just before it was ended, and its record did not."""
+
+        def take_back() -> None:
+            partial = path.with_name(path.name + ".partial")
+            if path.is_file() and not partial.exists():
+                with writing_to(path.parent):
+                    path.replace(partial)
+
+        if self.s.step:
+            on_root(self.s.comm, take_back)
         self.files.append(path)
         return str(path)
 

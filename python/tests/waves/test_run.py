@@ -265,6 +265,40 @@ def test_a_resumed_run_equals_the_undisturbed_one(finished, on_two, tmp_path, ra
     ]
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_run_that_ended_between_its_files_and_its_record_is_resumed(finished, on_two, tmp_path, ranks, monkeypatch):
+    """Its files have their names already, and no .partial one is there."""
+    write_config(tmp_path)
+    last = """def advance(self, steps, whole=simulation.Simulation.advance):
+    whole(self, steps)
+    if self.step >= 80:
+        raise RuntimeError("ended")
+
+
+simulation.Simulation.advance = advance
+"""
+    assert last in ENDED
+    monkeypatch.setattr(
+        sys.modules[__name__],
+        "ENDED",
+        ENDED.replace(last, "def ended(*_):\n    raise RuntimeError('ended')\n\n\nrun.finished = ended\n"),
+    )
+    assert ended_run(tmp_path, ranks, "ended").returncode != 0
+    names = {file.name for file in (tmp_path / "ended").iterdir()}
+    assert names >= {*FILES, "checkpoint.h5"} and not any(name.endswith(".partial") for name in names)
+    resumed = craton("resume", "ended", "--no-report", cwd=tmp_path)
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    found, expected = results(tmp_path / "ended"), results(finished if ranks == 1 else on_two)
+    for name in FILES:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    assert {file.name for file in (tmp_path / "ended").iterdir()} == {
+        *FILES,
+        "config.toml",
+        "stations.csv",
+        "record.json",
+    }
+
+
 def test_a_run_that_replaces_another_is_resumed_beside_it(finished, tmp_path):
     """The earlier results stay until the new ones are whole."""
     write_config(tmp_path)
