@@ -12,6 +12,7 @@ import numpy as np
 from craton.errors import UserError
 from craton.scf.basis_sets import Shell
 from craton.scf.core_potentials import CorePotential, core_potentials_of
+from craton.scf.functions import primitive_norm
 from craton.scf.iteration.hartree_fock import HartreeFock
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF, UHF
@@ -46,12 +47,9 @@ def from_mole(mole: Any) -> tuple[Molecule, dict[str, list[Shell]]]:
 
 
 def _shell(mole: Any, number: int) -> Shell:
+    """PySCF keeps coefficients of plain Gaussians, in functions of norm 1."""
     exponents, momentum = mole.bas_exp(number), int(mole.bas_angular(number))
-    # PySCF has coefficients of plain Gaussians in functions of norm 1
-    from craton.scf.functions import primitive_norm
-
-    plain = mole._libcint_ctr_coeff(number) if hasattr(mole, "_libcint_ctr_coeff") else mole.bas_ctr_coeff(number)
-    coefficients = plain / primitive_norm(momentum, exponents)[:, None]
+    coefficients = mole._libcint_ctr_coeff(number) / primitive_norm(momentum, exponents)[:, None]
     return momentum, exponents.tolist(), coefficients.T.tolist()
 
 
@@ -120,14 +118,8 @@ def from_mean_field(mean_field: Any) -> HartreeFock:
     from pyscf import scf
     from pyscf.dft.rks import KohnShamDFT
 
-    kind = next(
-        (
-            name
-            for name in ("ROHF", "UHF", "RHF")
-            if isinstance(mean_field, getattr(scf.hf if name == "RHF" else getattr(scf, name.lower()), name))
-        ),
-        None,
-    )
+    classes = {"ROHF": scf.rohf.ROHF, "UHF": scf.uhf.UHF, "RHF": scf.hf.RHF}
+    kind = next((name for name, each in classes.items() if isinstance(mean_field, each)), None)
     if kind is None or isinstance(mean_field, KohnShamDFT):
         raise UserError(f"PySCF: {type(mean_field).__name__}; allowed: scf.RHF, UHF or ROHF")
     molecule, shells = from_mole(mean_field.mol)
