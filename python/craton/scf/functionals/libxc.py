@@ -6,12 +6,8 @@ Source: S. Lehtola, C. Steigemann, M. J. T. Oliveira, M. A. L. Marques, Software
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import importlib.util
-import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.foreign_text import quoted
+from craton.scf.found_library import find_library
 
 __all__ = ["NAMES", "Functional", "Values", "find_libxc"]
 
@@ -48,22 +45,8 @@ NEGLIGIBLE_DENSITY = 1e-15
 
 
 def find_libxc() -> str:
-    """What CRATON_LIBXC names, else the copy inside the pyscf package (which is not imported), else the system's.
-
-    UserError where there is none.
-    """
-    named = os.environ.get("CRATON_LIBXC")
-    if named:
-        return named
-    pyscf = importlib.util.find_spec("pyscf")
-    for folder in (pyscf.submodule_search_locations or []) if pyscf else []:
-        if (inside := Path(folder) / "lib/deps/lib/libxc.so").exists():
-            return str(inside)
-    if system := ctypes.util.find_library("xc"):
-        return system
-    raise UserError(
-        "libxc: no such library is installed; allowed: pip install craton[chemistry], or CRATON_LIBXC=/path/to/libxc.so"
-    )
+    """As find_library, with CRATON_LIBXC. UserError where there is none."""
+    return find_library("libxc", "CRATON_LIBXC", ("lib/deps/lib/libxc.so",), "xc")
 
 
 def _opened(path: str) -> Any:
