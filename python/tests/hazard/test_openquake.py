@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -252,6 +253,41 @@ def test_models_are_imported_by_themselves():
     assert int(modules) < 20
     for name in MODELS:
         assert ground_motion_models.hazardlib.model_class(name) is get_available_gsims()[name]
+
+
+NOT_COMPILED = """
+import time
+begun = time.process_time()
+from craton.hazard.curves import ground_motion_models
+import numba
+
+njit = numba.njit
+library = ground_motion_models._hazardlib()
+for name in ground_motion_models.MODELS:
+    ground_motion_models._model(library, name)
+from openquake.hazardlib.geo import geodetic, line, multiline, utils
+from openquake.hazardlib.geo.surface import planar
+
+declared = [
+    one
+    for module in (geodetic, line, multiline, utils, planar)
+    for one in vars(module).values()
+    if isinstance(one, numba.core.dispatcher.Dispatcher)
+]
+print(len(declared), sum(len(one.signatures) for one in declared), numba.njit is njit, time.process_time() - begun)
+"""
+
+
+def test_nothing_is_compiled_before_it_is_called(tmp_path):
+    """Where nobody has used hazardlib before: numba's own folder is empty. It took 59 s of a core."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment["NUMBA_CACHE_DIR"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", NOT_COMPILED], capture_output=True, text=True, timeout=240, check=True, env=environment
+    )
+    declared, compiled, restored, cpu_s = done.stdout.split()
+    assert int(declared) > 20 and int(compiled) == 0 and restored == "True"
+    assert float(cpu_s) < 20
 
 
 ALL = """
