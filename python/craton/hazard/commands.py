@@ -231,17 +231,23 @@ def disagg(
         float | None, typer.Option(metavar="P", help="Probability whose level is taken. Default: the first of the run.")
     ] = None,
     level: Annotated[float | None, typer.Option(metavar="G", help="Level, in g, instead of a probability.")] = None,
+    epsilon: Annotated[bool, typer.Option("--epsilon", help="Bins of epsilon instead of sources.")] = False,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Show what the hazard of a site comes from: shares by magnitude, distance and source.
+    """Show what the hazard of a site comes from: shares by magnitude, distance and source, or epsilon.
 
     Example:
         craton hazard disagg basin-run --site basin --level 0.1
+        craton hazard disagg basin-run --site rim --epsilon --output rim.png
+
+    Epsilon is the number of standard deviations of ln(shaking) by which a variation is above the mean of its rupture. A picture
+    has bars by magnitude, distance and epsilon.
     """
     keep_mpi_off()
     from craton.hazard import queries
     from craton.hazard.results import read_results
 
     check_folders(output=output)
-    print_found(queries.disaggregation(read_results(directory), site, measure, probability, level, output), as_json)
+    results = read_results(directory)
+    print_found(queries.disaggregation(results, site, measure, probability, level, output, epsilon=epsilon), as_json)
