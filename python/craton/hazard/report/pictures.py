@@ -356,7 +356,7 @@ def timeline_figure(record: HazardRecord) -> Figure:
         seconds = task["ended_s"] - task["begun_s"]
         for core in task["cores"]:
             axes.barh(core, seconds, left=task["begun_s"], height=0.8, color=colour, edgecolor="white", linewidth=0.8)
-        if seconds > 0.035 * record.jobs_s:
+        if seconds > 0.08 * record.jobs_s:
             said = task["site"] + (f" {task['name'][-1]}" if task["kind"] == "waves" else "")
             at = task["begun_s"] + seconds / 2, min(task["cores"])
             axes.text(*at, said, ha="center", va="center", fontsize=7, color="white", clip_on=True)
