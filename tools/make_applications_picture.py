@@ -48,7 +48,7 @@ def picture(waves, multigrid):
     fields = {"waves": surface(waves), "multigrid": potential(multigrid)}
     pictures = {
         "tomography": part_of("demo.png", 0.52, 0.0372, 1.0, 0.305),
-        "hazard": part_of("hazard_basin.png", 0.165, 0.03, 0.435, 0.308),
+        "hazard": part_of("hazard_basin.png", 0.07, 0.14, 0.276, 0.375),
         "scf": part_of("graphene_lumo.png", 0.0, 0.1, 1.0, 1.0),
     }
     names = ("tomography", "waves", "hazard", "multigrid", "scf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = ["Findings", "examine"]
+
+NAMED = 6
+"""Sites whose places a table for people has."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,10 @@ class Findings:
         """A table for a console."""
         left = ", ".join(f"{100 * part:.0f}% of {period:g} s" for period, part in self.pulse_left.items())
         period, mib = self.shortest_period_s, 2**20
+        named = [f"{name} ({x:g}, {y:g}) m" for name, (x, y) in itertools.islice(self.sites_m.items(), NAMED)]
+        more = len(self.sites_m) - len(named)
         rows = [
-            ("sites", ", ".join(f"{name} ({x:g}, {y:g}) m" for name, (x, y) in self.sites_m.items())),
+            ("sites", f"{', '.join(named)}{f' and {more} more' * (more > 0)}; {len(self.sites_m)} in all"),
             ("ruptures", f"{self.ruptures:,} of {self.sources} sources, {self.variations:,} variations"),
             (
                 "grid",
@@ -136,7 +142,7 @@ def examine(config: Config) -> Findings:
     sample_s, shortest_s = config.green.every * waves.dt_s, min(config.measures.periods_s)
     return Findings(
         sites_m={
-            site.name: (float(x), float(y)) for site, (x, y, _) in zip(config.sites, work.position_m, strict=True)
+            site.name: (float(x), float(y)) for site, (x, y, _) in zip(config.all_sites, work.position_m, strict=True)
         },
         sources=len(set(work.forecast.sources)),
         ruptures=len(work.forecast.ruptures),

@@ -83,6 +83,77 @@ def check(config: ConfigFile, as_json: Json = False) -> None:
     print_found(examine(load_config(config)), as_json)
 
 
+@app.command("plan")
+def plan(
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[CONFIG]", help="What is computed for each site. Default: --study.", show_default=False
+        ),
+    ] = None,
+    sites: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", parser=count, help="Sites of the map; may be given several times. Default: the study's."
+        ),
+    ] = None,
+    machine: Annotated[
+        str,
+        typer.Option(metavar="NAME|FILE", help="A profile (workstation, cluster, gpu), or a file of --save-machine."),
+    ] = "cluster",
+    nodes: Annotated[
+        int | None, typer.Option(metavar="N", parser=count, help="Nodes at a time. Default: all of the machine's.")
+    ] = None,
+    study: Annotated[
+        str | None,
+        choice("cui2013", text="A published study instead of a configuration. Default without one: cui2013."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save-machine", metavar="FILE", help="Write the machine to a TOML file, to be changed."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict what a map of many sites takes: simulations, node hours, bytes, wall clock, and all that is assumed.
+
+    A region and a state, as Cui et al. (2013) have them, on 100 nodes of a cluster and on nodes with GPUs:
+
+        craton hazard plan
+        craton hazard plan --machine gpu
+
+    Your own forecast and ground, for maps of 200 and 1000 sites:
+
+        craton hazard plan basin.toml --sites 200 --sites 1000 --machine workstation
+
+    Your own machine: write a profile, change it, plan with it:
+
+        craton hazard plan --machine cluster --save-machine mine.toml
+        craton hazard plan basin.toml --sites 1000 --machine mine.toml
+
+    All sites are taken to cost the same. A site takes a wave run for each direction of the force (two, or three with [green]
+    directions = "xyz"), whatever the number of ruptures; ruptures cost post-processing. Rates of the profiles are rounded: a factor
+    of two either way is to be expected. To sharpen it, run a few sites and put what record.json says of them into the file.
+    Nothing is computed.
+    """
+    keep_mpi_off()
+    from craton.errors import UserError
+    from craton.hazard.config import load_config
+    from craton.hazard.plan.estimate import make_plan
+    from craton.hazard.plan.machine import machine_of, save_machine
+    from craton.hazard.plan.study import STUDIES, study_of
+    from craton.hazard.plan.tables import Planned
+
+    if config is not None and study is not None:
+        raise UserError(f"--study {study} with {config}; allowed: one of them")
+    check_folders(**{"save-machine": save})
+    known = machine_of(machine)
+    if save is not None:
+        save_machine(known, save)
+    wanted = STUDIES[study or "cui2013"] if config is None else study_of(load_config(config))
+    plans = [make_plan(wanted, known, number, nodes or 0) for number in sites or wanted.sites]
+    print_found(Planned(wanted, known, plans), as_json)
+
+
 @app.command("run")
 def run(
     config: ConfigFile,
@@ -231,17 +302,23 @@ def disagg(
         float | None, typer.Option(metavar="P", help="Probability whose level is taken. Default: the first of the run.")
     ] = None,
     level: Annotated[float | None, typer.Option(metavar="G", help="Level, in g, instead of a probability.")] = None,
+    epsilon: Annotated[bool, typer.Option("--epsilon", help="Bins of epsilon instead of sources.")] = False,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Show what the hazard of a site comes from: shares by magnitude, distance and source.
+    """Show what the hazard of a site comes from: shares by magnitude, distance and source, or epsilon.
 
     Example:
         craton hazard disagg basin-run --site basin --level 0.1
+        craton hazard disagg basin-run --site rim --epsilon --output rim.png
+
+    Epsilon is the number of standard deviations of ln(shaking) by which a variation is above the mean of its rupture. A picture
+    has bars by magnitude, distance and epsilon.
     """
     keep_mpi_off()
     from craton.hazard import queries
     from craton.hazard.results import read_results
 
     check_folders(output=output)
-    print_found(queries.disaggregation(read_results(directory), site, measure, probability, level, output), as_json)
+    results = read_results(directory)
+    print_found(queries.disaggregation(results, site, measure, probability, level, output, epsilon=epsilon), as_json)

@@ -42,7 +42,7 @@ from craton.settings import (
 )
 from craton.tasks import ENGINES, Engine
 
-__all__ = ["SCHEDULES", "Config", "SiteConfig", "load_config", "template", "waves_config"]
+__all__ = ["SCHEDULES", "Config", "SiteConfig", "SiteGridConfig", "load_config", "template", "waves_config"]
 
 SCHEDULES = ("pipeline", "sequential")
 SHAKING = ("rotd50", "rotd100", "geometric_mean")
@@ -109,7 +109,9 @@ class RunConfig:
     )
     threads: int = setting(0, integer(0, 1024), "of each rank; 0: 1 in a pipeline, all cores in a sequence")
     checkpoint_s: float = setting(300.0, number(0, 1e7, "s"), "s between checkpoints of a wave run; 0: none")
-    variations_per_task: int = setting(0, integer(0, 10**9), "of post-processing; 0: a quarter of a site's")
+    variations_per_task: int = setting(
+        0, integer(0, 10**9), "of post-processing; 0: a quarter of a site's, and 1,000 at least"
+    )
     memory_mb: float = setting(1024.0, number(1, 1e7, "MB"), "MB that a rupture's tensors may take")
 
     @cached_property
@@ -158,6 +160,27 @@ class SiteConfig:
     position_m: tuple[float, ...] = setting((), _place(2, 3), "m; [x, y] on the surface or [x, y, z], or lon_lat")
     lon_lat: tuple[float, ...] = setting((), _place(2), "degrees")
     vs30_m_s: float = setting(0.0, number(0, 1e4, "m/s"), "m/s; for ground-motion models; 0: vs of the ground there")
+
+
+@dataclass(frozen=True)
+class SiteGridConfig:
+    """Sites of a map, on a rectangular grid: each has its wave runs and its curves, and no section of its own in the report."""
+
+    from_m: tuple[float, ...] = setting(REQUIRED, _place(2), "m; [x, y] of the first corner")
+    to_m: tuple[float, ...] = setting(REQUIRED, _place(2), "m; [x, y] of the opposite corner, above the first in both")
+    counts: tuple[int, ...] = setting(
+        REQUIRED, listed(integer(2, 10**4), "a list of 2 whole numbers from 2 on", (2,)), "of sites along x and along y"
+    )
+    name: str = setting("map", _name, "of the sites: map-0-0, map-0-1, ...: along x, along y")
+
+    def sites(self) -> tuple[SiteConfig, ...]:
+        """All of them, y fastest."""
+        (x0, y0), (x1, y1), (nx, ny) = self.from_m, self.to_m, self.counts
+        return tuple(
+            SiteConfig(f"{self.name}-{i}-{j}", (x0 + i * (x1 - x0) / (nx - 1), y0 + j * (y1 - y0) / (ny - 1)))
+            for i in range(nx)
+            for j in range(ny)
+        )
 
 
 @dataclass(frozen=True)
@@ -212,10 +235,11 @@ class Config(Configuration):
         "variations": VariationsConfig,
         "measures": MeasuresConfig,
         "hazard": HazardConfig,
+        "site_grid": SiteGridConfig,
         **{name: waves.TABLES[name] for name in GROUND},
     }
     listed = {"site": SiteConfig, "fault": FaultConfig, "model": ModelConfig}
-    optional = ("attenuation",)
+    optional = ("attenuation", "site_grid")
 
     run: RunConfig
     green: GreenConfig
@@ -223,12 +247,14 @@ class Config(Configuration):
     variations: VariationsConfig
     measures: MeasuresConfig
     hazard: HazardConfig
+    site_grid: SiteGridConfig | None
     grid: GridConfig
     time: TimeConfig
     media: MediaConfig
     attenuation: AttenuationConfig | None
     boundary: BoundaryConfig
     sites: tuple[SiteConfig, ...]
+    """Those of [[site]], each of which has a section of the report."""
     faults: tuple[FaultConfig, ...]
     models: tuple[ModelConfig, ...]
 
@@ -240,6 +266,11 @@ class Config(Configuration):
     def _ground_tables(self) -> dict[str, Any]:
         return {name: table for name, table in self.to_dict().items() if name in GROUND}
 
+    @cached_property
+    def all_sites(self) -> tuple[SiteConfig, ...]:
+        """Those of [[site]], then those of [site_grid]."""
+        return self.sites + (self.site_grid.sites() if self.site_grid is not None else ())
+
     @property
     def periods_s(self) -> tuple[float, ...]:
         """All periods; the one that is disaggregated and drawn first is the first."""
@@ -249,11 +280,16 @@ class Config(Configuration):
     def check(self) -> None:
         """Refuses tables that do not go together. UserError."""
         origin = self.ground.grid.origin_lon_lat
-        if not self.sites:
-            raise self.wrong("no [[site]]; allowed: one or more")
+        if not self.all_sites:
+            raise self.wrong("no [[site]] and no [site_grid]; allowed: one site or more")
+        grid = self.site_grid
+        if grid is not None and not all(a < b for a, b in zip(grid.from_m, grid.to_m, strict=True)):
+            raise self.wrong(
+                f"[site_grid] to_m = {list(grid.to_m)}; allowed: above from_m = {list(grid.from_m)} along x and along y"
+            )
         if not self.faults and not self.models:
             raise self.wrong("no [[fault]] and no [[model]]; allowed: one or more of either")
-        seen: set[str] = set()
+        seen = {site.name for site in self.all_sites[len(self.sites) :]}
         for at, site in enumerate(self.sites, 1):
             if site.name in seen:
                 raise self.wrong(f'[[site]] {at} name = "{site.name}" again; allowed: a name of its own for each')
@@ -338,6 +374,9 @@ def template() -> str:
         "grid.spacing_m": 500.0,
         "grid.origin_lon_lat": [-118.0, 34.0],
         "time.duration_s": 40.0,
+        "site_grid.from_m": [12000.0, 11000.0],
+        "site_grid.to_m": [28000.0, 19000.0],
+        "site_grid.counts": [5, 3],
         "site.name": "A",
         "site.position_m": [20000.0, 12000.0],
         "fault.name": "north",
@@ -348,6 +387,11 @@ def template() -> str:
         "fault.slip_rate_mm_yr": 5.0,
     }
     tables = {**Config.tables, **{f"[{name}]": table for name, table in Config.listed.items()}}
-    # a file of ruptures needs a file: shown, but not read
-    head, _, models = template_of(heading, tables, examples).partition("[[model]]")
-    return head + "\n".join(f"# {line}" if line else line for line in f"[[model]]{models}".split("\n"))
+    # a file of ruptures needs a file, and a map many runs: shown, but not read
+    blocks = template_of(heading, tables, examples).split("\n\n")
+    return "\n\n".join(
+        "\n".join(f"# {line}" if line and not line.startswith("#") else line for line in block.split("\n"))
+        if "\n[site_grid]" in block or "\n[[model]]" in block
+        else block
+        for block in blocks
+    )

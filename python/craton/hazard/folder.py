@@ -9,7 +9,7 @@
     sites/<name>/section.part    the site's part of the report          overview.part    that of all sites
     sites/<name>/*.log      what each job said
     models/                 curves of ground-motion models for all sites of the configuration
-    hazard.h5, curves.csv, maps.csv, disaggregation.csv, openquake/    results of the sites that are finished
+    hazard.h5, curves.csv, maps.csv, disaggregation.csv, disaggregation_epsilon.csv, openquake/    results of finished sites
     report.html, pictures/  the same to be looked at
     engine/                 what Parsl said, where it ran the jobs
     record.json             what was done when, on which cores
@@ -74,6 +74,7 @@ class HazardFolder(RunFolder[HazardRecord]):
     curves = RunFile("curves.csv")
     maps = RunFile("maps.csv")
     disaggregation = RunFile("disaggregation.csv")
+    epsilon = RunFile("disaggregation_epsilon.csv")
     openquake = RunFile("openquake")
     models = RunFile("models")
     overview = RunFile("overview.part")

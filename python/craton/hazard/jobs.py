@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> None:
     what, path, *more = words
     folder = HazardFolder(path)
     work = Work.of(load_config(folder.config).replaced("run", **folder.read_run()))
-    names = tuple(site.name for site in work.config.sites)
+    names = tuple(site.name for site in work.config.all_sites)
     if what == "measures":
         measure_portion(work, folder, names.index(more[0]), int(more[1]))
     elif what == "site":

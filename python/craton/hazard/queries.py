@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from craton.errors import UserError
+from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.curves.export import write_csv, write_curves_csv, write_maps_csv
 from craton.hazard.report import pictures
 from craton.hazard.results import Results
@@ -45,10 +46,11 @@ class Answer:
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Title and rows, for JSON; rows as objects, null for a value that is not known."""
+        """Title and rows, for JSON; rows as objects, null for a value that is not known or infinite."""
         keys = [key for _, key, _ in self.columns]
         rows = [
-            [None if isinstance(value, float) and math.isnan(value) else value for value in row] for row in self.rows
+            [None if isinstance(value, float) and not math.isfinite(value) else value for value in row]
+            for row in self.rows
         ]
         found = {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}
         return found | ({"note": f"not resolved: {self.note}"} if self.note else {})
@@ -104,8 +106,13 @@ def disaggregation(
     probability: float | None,
     level: float | None,
     output: Path | None,
+    *,
+    epsilon: bool = False,
 ) -> Answer:
-    """Shares of bins, the largest first, at a level or at the level of a probability."""
+    """Shares of bins, the largest first, at a level or at the level of a probability.
+
+    Bins are of source, magnitude and distance, or (epsilon) of magnitude, distance and epsilon.
+    """
     name, chosen = results.checked(site, measure)
     if probability is not None and level is not None:
         raise UserError("--probability with --level; allowed: one of them")
@@ -119,24 +126,37 @@ def disaggregation(
                 f"no level of {chosen} at {name} has a probability of {wanted:g}; allowed: --level, or another probability"
             )
     found = results.disaggregation(name, chosen, level)
-    shares = sorted(found.bins(), key=lambda one: -one[3])
-    rows = [(source, magnitude, distance_km, PERCENT * share) for magnitude, distance_km, source, share in shares]
+    rows, columns = _epsilon_rows(found) if epsilon else _source_rows(found)
     noted = [found.note] if found.note else []
-    header = ("source", "magnitude", "distance_km", "share_percent", *["note"] * bool(noted))
+    header = (*(key for _, key, _ in columns), *["note"] * bool(noted))
     _save(
         output,
         lambda path: write_csv(path, [header, *((*row, *noted) for row in rows)]),
         lambda: pictures.disaggregation_figure(found, f"{chosen} above {level:.3g} g at {name}"),
     )
-    columns = (
-        ("source", "source", ""),
-        ("magnitude", "magnitude", ".2f"),
-        ("distance, km", "distance_km", ".4g"),
-        ("share, %", "share_percent", ".2f"),
+    means = (
+        f"mean M {found.mean_magnitude:.2f} at {1e-3 * found.mean_distance_m:.1f} km, epsilon {found.mean_epsilon:.2f}"
     )
-    means = f"mean M {found.mean_magnitude:.2f} at {1e-3 * found.mean_distance_m:.1f} km"
     title = f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, {means}"
     return Answer(title, columns, rows, found.note)
+
+
+Columns = tuple[tuple[str, str, str], ...]
+PLACE = (("magnitude", "magnitude", ".2f"), ("distance, km", "distance_km", ".4g"))
+SHARE = ("share, %", "share_percent", ".2f")
+
+
+def _source_rows(found: Disaggregation) -> tuple[list[tuple[Any, ...]], Columns]:
+    shares = sorted(found.bins(), key=lambda one: -one[3])
+    rows = [(source, magnitude, distance_km, PERCENT * share) for magnitude, distance_km, source, share in shares]
+    return rows, (("source", "source", ""), *PLACE, SHARE)
+
+
+def _epsilon_rows(found: Disaggregation) -> tuple[list[tuple[Any, ...]], Columns]:
+    shares = sorted(found.epsilon_bins(), key=lambda one: -one[4])
+    rows = [(*place, PERCENT * share) for *place, share in shares]
+    ends = (("epsilon from", "epsilon_from", ".2g"), ("to", "epsilon_to", ".2g"))
+    return [tuple(row) for row in rows], (*PLACE, *ends, SHARE)
 
 
 def _probability(results: Results, given: float | None) -> float:

@@ -9,8 +9,10 @@ write_files(results)                          # HDF5, CSV, and CSV as OpenQuake'
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,13 @@ class Results:
     @property
     def missing(self) -> list[str]:
         """Names of the sites that are not finished."""
-        return [site.name for site in self.work.config.sites if site.name not in self.names]
+        return [site.name for site in self.work.config.all_sites if site.name not in self.names]
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The finished ones of [[site]]: each has a section of the report."""
+        own = {site.name for site in self.work.config.sites}
+        return tuple(name for name in self.names if name in own)
 
     @property
     def sites(self) -> list[Site]:
@@ -82,7 +90,7 @@ class Results:
     @property
     def sites_m(self) -> Array:
         """(n, 3): x, y, z of the finished sites."""
-        known = zip(self.work.config.sites, self.work.position_m, strict=True)
+        known = zip(self.work.config.all_sites, self.work.position_m, strict=True)
         return np.array([at for site, at in known if site.name in self.names])
 
     @property
@@ -108,14 +116,29 @@ class Results:
 
     def curve(self, site: str, measure: str) -> HazardCurve:
         """The curve of one finished site."""
+        if site not in self._curves:
+            self._curves[site] = self._read_curves(site)
+        return self._curves[site][measure]
+
+    @cached_property
+    def _curves(self) -> dict[str, dict[str, HazardCurve]]:
+        """By site and measure, as far as they have been asked for: a file is opened once for all its curves."""
+        return {}
+
+    def _read_curves(self, site: str) -> dict[str, HazardCurve]:
         with self._file(site) as file:
-            group, years = file[f"curves/{measure}"], float(file.attrs["years"])
-            levels, probability, period_s = (
-                group["levels"][()],
-                group["probability"][()],
-                float(group.attrs["period_s"]),
-            )
-            return HazardCurve(site, measure, years, levels, probability, self.work.note(period_s))
+            years = float(file.attrs["years"])
+            return {
+                measure: HazardCurve(
+                    site,
+                    measure,
+                    years,
+                    group["levels"][()],
+                    group["probability"][()],
+                    self.work.note(float(group.attrs["period_s"])),
+                )
+                for measure, group in ((measure, file[f"curves/{measure}"]) for measure in self.imts)
+            }
 
     def all_curves(self) -> list[HazardCurve]:
         """The curve of each measure and each finished site."""
@@ -144,8 +167,16 @@ class Results:
         with self._file(site) as file:
             if "disaggregation" not in file:
                 return None
-            level = float(file["disaggregation"].attrs["level"])
-        return self.disaggregation(site, self.imts[0], level)
+            group = file["disaggregation"]
+            level = float(group.attrs["level"])
+            if "epsilon_shares" in group:
+                arrays = ("magnitude_edges", "distance_edges_m", "shares", "epsilon_shares", "ruptures")
+                numbers = ("level", "annual_rate", "mean_magnitude", "mean_distance_m", "mean_epsilon")
+                known: dict[str, Any] = {name: group[name][()] for name in arrays}
+                known |= {name: float(group.attrs[name]) for name in numbers}
+                known["sources"] = tuple(group["sources"].asstr()[()].tolist())
+                return Disaggregation(**known, note=self.work.note(self.work.config.periods_s[0]))
+        return self.disaggregation(site, self.imts[0], level)  # of an older run
 
     def chosen(self, site: str) -> Chosen | None:
         """The rupture that matters most at a site; None where no level has the first probability."""
@@ -173,7 +204,7 @@ def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | Non
     if not folder.config.is_file():
         raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
     work = work or Work.of(load_config(folder.config))
-    names = tuple(site.name for site in work.config.sites if folder.finished(site.name).is_file())
+    names = tuple(site.name for site in work.config.all_sites if folder.finished(site.name).is_file())
     if not names:
         raise UserError(
             f"{folder.path}: no site is finished; allowed: a run that has come so far, `craton hazard resume {folder.path}` goes on"
@@ -182,21 +213,33 @@ def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | Non
 
 
 def write_files(results: Results) -> list[Path]:
-    """Writes hazard.h5, curves.csv, maps.csv, disaggregation.csv and openquake/, of all finished sites; returns the first four."""
+    """Writes hazard.h5, curves.csv, maps.csv, disaggregation.csv and more of all finished sites; returns these four."""
     folder, sites = results.folder, results.sites
     curves, maps = results.all_curves(), results.maps()
     folder.openquake.mkdir(exist_ok=True)
     write_openquake_curves(folder.openquake, sites, curves)
     write_openquake_map(folder.openquake, sites, maps)
+    shares = [(site, found) for site in results.names if (found := results.at_first_probability(site)) is not None]
+    write_csv(folder.epsilon, _epsilon_shares(results, shares))
     return [
         write_hdf5(folder.hdf5, sites, curves, maps),
         write_curves_csv(folder.curves, sites, curves),
         write_maps_csv(folder.maps, sites, maps),
-        write_csv(folder.disaggregation, _shares(results)),
+        write_csv(folder.disaggregation, _shares(results, shares)),
     ]
 
 
-def _shares(results: Results) -> list[list[str]]:
+def _epsilon_shares(results: Results, shares: Sequence[tuple[str, Disaggregation]]) -> list[list[str]]:
+    """A row for each bin of magnitude, distance and epsilon that has a share."""
+    rows = [["site", "measure", "level_g", "magnitude", "distance_km", "epsilon_from", "epsilon_to", "share"]]
+    for site, found in shares:
+        for magnitude, distance_km, low, high, share in found.epsilon_bins():
+            bounds = [f"{magnitude:.6g}", f"{distance_km:.6g}", f"{low:g}", f"{high:g}"]
+            rows.append([site, results.imts[0], f"{found.level:.9g}", *bounds, f"{share:.9g}"])
+    return rows
+
+
+def _shares(results: Results, shares: Sequence[tuple[str, Disaggregation]]) -> list[list[str]]:
     """A row for each bin that has a share, at the first probability."""
     note = results.work.note(results.work.config.periods_s[0])
     rows = [
@@ -212,11 +255,9 @@ def _shares(results: Results) -> list[list[str]]:
             *["note"] * bool(note),
         ]
     ]
-    for site in results.names:
-        found = results.at_first_probability(site)
-        if found is not None:
-            noted = [found.note] if found.note else []
-            first = [site, results.imts[0], f"{found.level:.9g}", f"{found.annual_rate:.9g}"]
-            for magnitude, distance_km, source, share in found.bins():
-                rows.append([*first, source, f"{magnitude:.6g}", f"{distance_km:.6g}", f"{share:.9g}", *noted])
+    for site, found in shares:
+        noted = [found.note] if found.note else []
+        first = [site, results.imts[0], f"{found.level:.9g}", f"{found.annual_rate:.9g}"]
+        for magnitude, distance_km, source, share in found.bins():
+            rows.append([*first, source, f"{magnitude:.6g}", f"{distance_km:.6g}", f"{share:.9g}", *noted])
     return rows

@@ -37,6 +37,8 @@ from craton.tasks import Outcome, Task, TaskRecord, run_tasks, utilisation
 __all__ = ["resume", "run", "status"]
 
 PHASES = ("jobs", "results")
+NAMED = 8
+"""Sites that status() names; of more it gives the number."""
 
 
 def run(config: Config, *, console: Any = None, overwrite: bool = False, report: bool = True) -> HazardRecord:
@@ -77,9 +79,10 @@ def status(directory: Path) -> Status:
     folder = HazardFolder(directory)
     found = find_status(folder)
     if folder.config.is_file():
-        sites = [site.name for site in load_config(folder.config).sites]
+        sites = [site.name for site in load_config(folder.config).all_sites]
         done = [name for name in sites if folder.finished(name).is_file()]
-        found.rows["sites finished"] = f"{len(done)} of {len(sites)}" + (f": {', '.join(done)}" if done else "")
+        told = f": {', '.join(done[:NAMED])}{', ...' * (len(done) > NAMED)}" if done else ""
+        found.rows["sites finished"] = f"{len(done)} of {len(sites)}{told}"
     if found.state == "running" and folder.progress.is_file():
         facts = read_progress(folder.progress).facts
         found.rows["now"] = ", ".join(facts.get("now", [])) or "nothing"
@@ -155,7 +158,7 @@ class _Run:
 
     def _discard_old_parts(self) -> None:
         """Of the report: those of sites whose results are to be made, perhaps again."""
-        sites = [site.name for site in self.work.config.sites]
+        sites = [site.name for site in self.work.config.all_sites]
         unfinished = [site for site in sites if not self.folder.finished(site).is_file()]
         for part in [self.folder.section(site) for site in unfinished] + [self.folder.overview] * bool(unfinished):
             remove(part)
@@ -169,7 +172,7 @@ class _Run:
         try:
             if self.report:
                 self._say(write_results(self.work, self.folder, self.folder.read_record(), self.beside))
-            elif any(self.folder.finished(site.name).is_file() for site in self.work.config.sites):
+            elif any(self.folder.finished(site.name).is_file() for site in self.work.config.all_sites):
                 write_files(read_results(self.folder, self.work))
         except UserError as problem:
             outcome.failures.append(str(problem))  # after what a job has failed of

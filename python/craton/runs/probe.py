@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import resource
 import signal
@@ -33,10 +34,22 @@ OF_NETCDF = (
 """Attributes that readers ask for by name: they may be read where the list of all cannot."""
 
 
+READ = "CRATON_FILES_READ"
+"""Set for the processes that this one starts: files that were read to their end, so that hundreds of them need not do it again."""
+MOST_READ = 64
+
+
 def survives(path: Path) -> None:
-    """ValueError for a file that ends a process which reads it, or keeps it for a minute. A file is read once, not each time."""
+    """ValueError for a file that ends a process which reads it, or keeps it for a minute.
+
+    A file is read once, not each time, and not by the processes that are started afterwards.
+    """
     state = path.stat()
-    _survives(str(path.absolute()), state.st_mtime_ns, state.st_size, state.st_ino)
+    facts = str(path.absolute()), state.st_mtime_ns, state.st_size, state.st_ino
+    mark, known = hashlib.sha256(repr(facts).encode()).hexdigest()[:32], os.environ.get(READ, "").split()
+    if mark not in known:
+        _survives(*facts)
+        os.environ[READ] = " ".join([*known, mark][-MOST_READ:])
 
 
 @lru_cache(maxsize=1024)

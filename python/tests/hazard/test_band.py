@@ -84,7 +84,7 @@ def test_only_what_is_not_resolved_is_hatched():
     assert unresolved(pictures.curves_figure(curves[:1])) == []
     figure = pictures.curves_figure(curves)
     assert unresolved(figure) == ["////"]
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "SA(3.0)",
         "SA(3.0): not resolved, so",
     ]

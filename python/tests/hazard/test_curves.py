@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from craton.hazard.curves.curves import HazardCurve, combined, exceedance, hazard_curve, levels_g, rupture_exceedances
-from craton.hazard.curves.disaggregation import disaggregate, distances_to
+from craton.hazard.curves.disaggregation import EPSILON_EDGES, disaggregate, distances_to, epsilons
 from craton.hazard.curves.export import (
     read_openquake_curves,
     write_curves_csv,
@@ -95,6 +95,38 @@ def test_shares_add_up_to_one():
     found = disaggregate(forecast, generator.random(400), generator.uniform(0, 150e3, 400), 0.1)
     assert abs(found.shares.sum() - 1) < 1e-14 and abs(found.ruptures.sum() - 1) < 1e-14
     assert abs(sum(found.by_source().values()) - 1) < 1e-14
+
+
+def test_epsilon_is_that_of_the_variations():
+    """Of two ruptures by hand: deviations of ln(shaking) from the mean of the rupture's own variations."""
+    forecast = forecast_of(0.01, 0.004, magnitudes=(6.1, 6.8))
+    owner = np.array([0, 0, 0, 0, 1, 1])
+    shaking = np.exp(np.array([0.0, 1.0, 2.0, 5.0, 3.0, 3.0]))
+    level = float(np.exp(1.5))
+    ln = np.log(shaking[:4])
+    by_hand = (ln - ln.mean()) / ln.std()
+    assert epsilons(owner, shaking, 2) == pytest.approx([*by_hand, 0.0, 0.0])
+    found = disaggregate(
+        forecast,
+        [0.5, 1.0],
+        [4e3, 12e3],
+        level,
+        magnitude_width=0.5,
+        distance_width_m=10e3,
+        variations=(owner, shaking),
+    )
+    # 0.005 and 0.004 per year; the first one's two variations have epsilon 0 and 1.60
+    assert by_hand[2:] == pytest.approx([0.0, 1.6036], abs=1e-4)
+    assert found.epsilon_shares.shape == (2, 2, len(EPSILON_EDGES) - 1)
+    assert found.by_epsilon() == pytest.approx([0, 0, 0, 2.5 / 9 + 4 / 9, 0, 2.5 / 9, 0])
+    assert found.epsilon_shares.sum(axis=2) == pytest.approx(found.by_magnitude_distance())
+    assert found.mean_epsilon == pytest.approx((2.5 * 1.6036) / 9, abs=1e-4) and found.filled_bins == 3
+    assert [one[2:4] for one in found.epsilon_bins()] == [(0.0, 0.5), (1.0, 2.0), (0.0, 0.5)]
+
+
+def test_shaking_of_none_is_below_all():
+    found = epsilons([0, 0, 0, 1], [0.0, 1.0, np.exp(2.0), 0.0], 2)
+    assert found == pytest.approx([-np.inf, -1.0, 1.0, -np.inf])
 
 
 def test_distances_to_a_site_are_those_of_the_surfaces():

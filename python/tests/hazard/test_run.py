@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import asdict
@@ -20,9 +21,12 @@ from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.export import read_curves_csv, read_openquake_curves
 from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
+from craton.hazard.report import pictures
 from craton.hazard.report.page import write_page
 from craton.hazard.results import read_results
 from craton.hazard.run import resume, run, status
+from craton.pages import figures
+from craton.pages.figures import png
 from craton.runs.progress_file import Progress, Start
 from hazard_config import write_config
 from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results
@@ -394,6 +398,61 @@ def test_what_waves_do_not_resolve_is_hatched_everywhere(finished, tmp_path):
         assert 'id="unresolved"' in (tmp_path / f"{name}.svg").read_text(), name
 
 
+def test_nothing_is_cut_off_a_picture(finished, tmp_path):
+    """Legends, titles and labels lie within each picture; pictures shrink with a narrow screen as a whole."""
+    results, record = read_results(HazardFolder(finished)), HazardFolder(finished).read_record()
+    curves, chosen = results.curves("SA(3.0)"), results.chosen("A")
+    others = {f"A model of a long name {n}": curve for n, curve in enumerate(curves * 2)}
+    drawn = {
+        "map": pictures.map_figure(results, "SA(3.0)", 0.1),
+        "curves": pictures.curves_figure(curves, 0.1, title="site A", others=others, background=curves),
+        "disaggregation": pictures.disaggregation_figure(results.disaggregation("A", "SA(3.0)", 3e-4), "above"),
+        "rupture": pictures.rupture_figure(chosen, "median"),
+        "seismogram": pictures.seismogram_figure(chosen, "site A"),
+        "timeline": pictures.timeline_figure(record),
+    }
+    for name, figure in drawn.items():
+        legends = cut_off(figure)
+        assert legends == (name != "rupture"), name
+    page = (finished / "report.html").read_text()
+    assert page.count("<figure") == 13 == page.count('<figure class="narrow"') + in_columns(page)
+
+
+def cut_off(figure) -> int:
+    """Looks at everything that is written; the number of legends."""
+    width_inches = figure.get_figwidth()
+    assert width_inches <= 6.4, "letters that a narrow screen can show"
+    png(figure)  # lays it out
+    with figures._laid_out(figure, figure.dpi):
+        renderer = figure.canvas.get_renderer()
+        figure.draw(renderer)
+        legends = [*figure.legends, *(one for axes in figure.axes if (one := axes.get_legend()) is not None)]
+        texts = [
+            one for axes in figure.axes for one in (axes.xaxis.label, axes.yaxis.label, axes.title, axes._left_title)
+        ]
+        for artist in [*legends, *texts, *figure.texts, *(text for axes in figure.axes for text in axes.texts)]:
+            if artist in legends or (artist.get_text() and artist.get_visible()):
+                box, whole = artist.get_window_extent(renderer), figure.bbox
+                inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= whole.width + 1 and box.y1 <= whole.height + 1
+                assert inside, (artist, box, whole)
+    return len(legends)
+
+
+def in_columns(page: str) -> int:
+    """Figures that stand in columns: those shrink too."""
+    found, rest = 0, page
+    while '<div class="columns">' in rest:
+        rest = rest.partition('<div class="columns">')[2]
+        depth, at = 1, 0
+        for tag in re.finditer(r"<div|</div", rest):
+            depth += 1 if tag[0] == "<div" else -1
+            if not depth:
+                at = tag.start()
+                break
+        found += len(re.findall(r"<figure(?! class=.narrow.)", rest[:at]))
+    return found
+
+
 def test_questions_are_answered_from_the_folder(finished, tmp_path):
     done = craton(
         "curve", finished, "--site", "B", "--measure", "SA(5.0)", "--output", tmp_path / "b.csv", cwd=tmp_path
@@ -405,6 +464,9 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
     results = read_results(HazardFolder(finished))
     queries.hazard_map(results, None, 0.2, tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 1000
+    told = json.loads(craton("disagg", finished, "--epsilon", "--level", "0.0003", "--json", cwd=tmp_path).stdout)
+    assert sum(row["share_percent"] for row in told["rows"]) == pytest.approx(100.0)
+    assert {"magnitude", "distance_km", "epsilon_from", "epsilon_to"} < set(told["rows"][0])
     queries.disaggregation(results, "A", None, None, 0.0003, tmp_path / "d.csv")
     rows = [line.split(",") for line in (tmp_path / "d.csv").read_text().splitlines()[1:]]
     assert sum(float(row[3]) for row in rows) == pytest.approx(100.0)
@@ -482,12 +544,14 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "hazard" / "basin.t
 
 def test_the_example_is_what_its_page_says():
     work = Work.of(load_config(EXAMPLE))
-    assert len(work.position_m) == 3 and len(set(work.forecast.sources)) == 2
-    assert (len(work.forecast.ruptures), sum(work.counts)) == (46, 3200)
+    assert len(work.position_m) == 33 and len(set(work.forecast.sources)) == 2
+    assert (len(work.forecast.ruptures), sum(work.counts)) == (69, 980)
+    assert len(work.config.sites) == 3 and len(work.config.hazard.models) == 4
 
 
 @pytest.mark.long
 def test_the_example_runs(tmp_path):
+    """A map of 25 sites and more, curves beside four models, disaggregations of many bins."""
     done = subprocess.run(
         command("run", EXAMPLE, "--directory", "run"),
         env=environment_without_mpi(),
@@ -498,6 +562,16 @@ def test_the_example_runs(tmp_path):
     assert done.returncode == 0
     with h5py.File(tmp_path / "run" / "hazard.h5") as file:
         probability = file["curves/SA(5.0)/probability"][()]
-    assert (
-        probability.shape == (3, 51) and np.all(np.diff(probability, axis=1) <= 0) and np.all(probability[:, 20] > 0.01)
-    )
+        on_map = file["maps/SA(5.0)/0/value"][()]
+    assert probability.shape == (33, 51) and np.all(np.diff(probability, axis=1) <= 0)
+    assert np.all(probability[:, 15] > 0.01) and np.all(np.isfinite(on_map) & (on_map > 0))
+    results = read_results(HazardFolder(tmp_path / "run"))
+    for name in results.described:
+        found = results.at_first_probability(name)
+        assert found is not None and found.filled_bins >= 10, name
+        assert np.count_nonzero(found.by_magnitude_distance()) >= 8, name
+    page = checked((tmp_path / "run" / "report.html").read_text())
+    assert page.text.count("Dashed: ground-motion models") == 3
+    # between the sites the map leaves nothing blank
+    x, y = np.meshgrid(np.linspace(9e3, 51e3, 60), np.linspace(9e3, 39e3, 60))
+    assert np.isfinite(results.map("SA(5.0)", 0.1).at(x, y)).all()

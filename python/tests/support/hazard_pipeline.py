@@ -41,7 +41,7 @@ def run_here(config: Path, directory: Path) -> Results:
     steps, beside = waves_of(work).steps, models_beside(work)
     folder.make()
     write_inputs(work, folder)
-    for number, site in enumerate(settings.sites):
+    for number, site in enumerate(settings.all_sites):
         for direction in settings.green.directions:
             made = load_waves_config(folder.site(site.name) / f"{direction}.toml")
             waves.run(made, MPI.COMM_SELF, report=False)

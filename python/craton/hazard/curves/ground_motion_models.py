@@ -10,7 +10,6 @@ together) is Craton's own: curves.py. hazardlib is loaded when it is first neede
 from __future__ import annotations
 
 import functools
-import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +36,7 @@ FARTHEST_KM = 1e4
 """No rupture of a forecast is left out for its distance."""
 PARTS = ("contexts", "gsim", "imt", "site", "tom", "geo.mesh", "geo.surface.simple_fault", "source.base")
 """Modules of hazardlib that are used here."""
-INSTALL = "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'"
+INSTALL = "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'; or [hazard] models = []"
 
 
 @dataclass(frozen=True)
@@ -162,9 +161,7 @@ def _above(epsilon: Array, truncation: float | None) -> Array:
 def _hazardlib() -> Any:
     """openquake.hazardlib with its parts loaded."""
     try:
-        library = hazardlib.load()
-        for part in PARTS:
-            importlib.import_module(f"openquake.hazardlib.{part}")
+        library = hazardlib.load(PARTS)
     except ImportError as error:
         raise UserError(f"ground-motion models need OpenQuake's hazardlib ({error}); allowed: {INSTALL}") from None
     return library

@@ -3,14 +3,19 @@
 Importing hazardlib imports every module of openquake.hazardlib.gsim and the tables of some, which takes minutes on a busy machine.
 Here that package is put in place without running its __init__; a model's own module is imported when the model is wanted. Whoever
 asks the package for all its models (get_available_gsims) gets them, at that price.
+
+hazardlib also has numba compile some fifty functions for given types while it is imported: a minute of a core the first time, in
+every new environment. Imported from here, each is compiled when it is first called, for the types that it is called with.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import re
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -21,12 +26,15 @@ __all__ = ["load", "model_class"]
 GSIM = "openquake.hazardlib.gsim"
 
 
-def load() -> Any:
-    """openquake.hazardlib. ImportError without it."""
+def load(parts: Sequence[str] = ()) -> Any:
+    """openquake.hazardlib with modules of it. ImportError without it."""
     if GSIM not in sys.modules:
         _put_in_place()
-    from openquake import hazardlib as library
+    with _compiled_when_called():
+        from openquake import hazardlib as library
 
+        for part in parts:
+            importlib.import_module(f"openquake.hazardlib.{part}")
     library.gsim = sys.modules[GSIM]
     return library
 
@@ -38,6 +46,32 @@ def model_class(name: str) -> Any:
         for module in _modules_with(name):
             importlib.import_module(module)
     return registry.get(name)
+
+
+@contextlib.contextmanager
+def _compiled_when_called() -> Iterator[None]:
+    """Decorators of numba forget the types that a function is declared for: it is not compiled before it is called."""
+    try:
+        import numba
+    except ImportError:  # hazardlib says what it needs
+        yield
+        return
+    own = {name: getattr(numba, name) for name in ("njit", "vectorize")}
+
+    def without_types(decorator: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*given: Any, **settings: Any) -> Any:
+            is_function = bool(given) and callable(given[0]) and hasattr(given[0], "__code__")
+            return decorator(*given[: int(is_function)], **settings)
+
+        return made
+
+    for name, decorator in own.items():
+        setattr(numba, name, without_types(decorator))
+    try:
+        yield
+    finally:
+        for name, decorator in own.items():
+            setattr(numba, name, decorator)
 
 
 def _modules_with(name: str) -> list[str]:

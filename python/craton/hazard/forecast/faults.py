@@ -2,7 +2,8 @@
 
 The trace lies at z = 0, as in NRML; the fault begins where the plane through it reaches the upper depth. All of a bent trace is
 moved down dip in one direction, to the right of the line from its first to its last point. The surface is cut evenly into
-subfaults with sides near to the one wished for.
+subfaults with sides near to the one wished for; or, as OpenQuake does it, into subfaults of exactly that side, so many as come
+nearest to the fault's length and width ("exactly").
 
 A rupture of magnitude M has the area of a magnitude-area relation, at most the fault's. It is a rectangle of a given aspect ratio
 (length over width), longer where the fault is not wide enough. Ruptures float: they stand everywhere that they fit, `step_m`
@@ -28,6 +29,7 @@ from craton.seismology.geometry.grid import Grid
 __all__ = ["RIGIDITY_PA", "Floating", "SimpleFault", "fault_ruptures", "simple_fault", "whole_surface_ruptures"]
 
 RIGIDITY_PA = 3.0e10
+CUTS = ("evenly", "exactly")
 MOST_SUBFAULTS = 10**7
 LONGEST_M = 5e6
 """The rupture of Sumatra in 2004, the longest known, was 1300 km long."""
@@ -57,8 +59,8 @@ class SimpleFault:
         """Down the dip."""
         return (self.lower_depth_m - self.upper_depth_m) / math.sin(math.radians(self.dip_deg))
 
-    def nodes(self, spacing_m: float) -> Array:
-        """Nodes (rows + 1, columns + 1, 3) m of subfaults with sides of about spacing_m."""
+    def nodes(self, spacing_m: float, cut: str = "evenly") -> Array:
+        """Nodes (rows + 1, columns + 1, 3) m of subfaults with sides of about spacing_m, or (cut "exactly") of it."""
         if not (math.isfinite(spacing_m) and spacing_m > 0):
             raise UserError(f"fault '{self.name}': subfaults of {spacing_m:g} m; allowed: above 0")
         columns = max(1, round(self.length_m / spacing_m))
@@ -67,23 +69,28 @@ class SimpleFault:
             raise UserError(
                 f"fault '{self.name}': {rows} x {columns} subfaults of {spacing_m:g} m; allowed: {MOST_SUBFAULTS} at most"
             )
-        legs = np.linalg.norm(np.diff(self.trace_m, axis=0), axis=1)
-        at = np.concatenate([[0.0], np.cumsum(legs)])
-        wanted = np.linspace(0, at[-1], columns + 1)
-        top = np.column_stack([np.interp(wanted, at, self.trace_m[:, d]) for d in (0, 1)])
+        if cut == "exactly":
+            top = _walked(self.trace_m, spacing_m)
+            lower_m = self.upper_depth_m + rows * spacing_m * math.sin(math.radians(self.dip_deg))
+        else:
+            legs = np.linalg.norm(np.diff(self.trace_m, axis=0), axis=1)
+            at = np.concatenate([[0.0], np.cumsum(legs)])
+            wanted = np.linspace(0, at[-1], columns + 1)
+            top = np.column_stack([np.interp(wanted, at, self.trace_m[:, d]) for d in (0, 1)])
+            lower_m = self.lower_depth_m
         x, y = self.trace_m[-1] - self.trace_m[0]
         right = np.array([-y, x]) / math.hypot(x, y)
-        depth = np.linspace(self.upper_depth_m, self.lower_depth_m, rows + 1)
+        depth = np.linspace(self.upper_depth_m, lower_m, rows + 1)
         dip = math.radians(self.dip_deg)
         sideways = depth * (math.cos(dip) / math.sin(dip))
-        out = np.empty((rows + 1, columns + 1, 3))
+        out = np.empty((rows + 1, len(top), 3))
         out[..., :2] = top[None] + sideways[:, None, None] * right
         out[..., 2] = depth[:, None]
         return out
 
-    def surface(self, spacing_m: float) -> Surface:
-        """All of the fault, in subfaults with sides of about spacing_m."""
-        return surface_of_nodes(self.nodes(spacing_m), self.rake_deg, self.azimuth_deg)
+    def surface(self, spacing_m: float, cut: str = "evenly") -> Surface:
+        """All of the fault, in subfaults with sides of about spacing_m, or (cut "exactly") of it."""
+        return surface_of_nodes(self.nodes(spacing_m, cut), self.rake_deg, self.azimuth_deg)
 
     def moment_rate_Nm(self, slip_rate_mm_yr: float, rigidity_Pa: float = RIGIDITY_PA) -> float:
         """Moment rate in N m per year: rigidity x length x width x slip rate."""
@@ -156,6 +163,32 @@ class Floating:
     aspect_ratio: float = 1.0
     """length over width"""
     relation: str = "WC1994"
+    cut: str = "evenly"
+    """evenly: subfaults are parts of the fault; exactly: their sides are spacing_m, and the fault is what they make together"""
+
+
+def _walked(trace_m: Array, step_m: float) -> Array:
+    """Points (n, 2) along a trace, each step_m from the one before in a straight line, as OpenQuake resamples a trace.
+
+    The last one is that nearest to the trace's end, within it or beyond. At a bend a step leads from leg to leg.
+    """
+    found, leg, legs = [trace_m[0]], 0, len(trace_m) - 1
+    while True:
+        at = found[-1]
+        # the first leg whose end is a step away or more
+        while leg < legs and np.linalg.norm(trace_m[leg + 1] - at) < step_m * (1 - 1e-4):
+            leg += 1
+        if leg == legs:
+            break
+        along = trace_m[leg + 1] - trace_m[leg]
+        away = trace_m[leg] - at
+        # |away + t along| = step, the larger t
+        a, b, c = along @ along, away @ along, away @ away - step_m**2
+        found.append(trace_m[leg] + (-b + math.sqrt(max(b * b - a * c, 0.0))) / a * along)
+    if len(found) < 2 or np.linalg.norm(trace_m[-1] - found[-1]) > 0.5 * step_m:
+        along = trace_m[-1] - trace_m[-2]
+        found.append(found[-1] + step_m * along / np.linalg.norm(along))
+    return np.array(found)
 
 
 def fault_ruptures(
@@ -171,16 +204,21 @@ def fault_ruptures(
         raise UserError(f"fault '{fault.name}': aspect ratio {floating.aspect_ratio:g}; allowed: above 0")
     if not (math.isfinite(floating.step_m) and floating.step_m >= 0):
         raise UserError(f"fault '{fault.name}': a step of {floating.step_m:g} m; allowed: 0 or more")
-    whole = fault.surface(floating.spacing_m)
+    if floating.cut not in CUTS:
+        raise UserError(f"fault '{fault.name}': cut = '{floating.cut}'; allowed: {', '.join(CUTS)}")
+    whole = fault.surface(floating.spacing_m, floating.cut)
+    sides = fault.width_m / whole.rows, fault.length_m / whole.columns
+    if floating.cut == "exactly":
+        sides = floating.spacing_m, floating.spacing_m
     found: list[Rupture] = []
     for magnitude, rate in zip(frequency.magnitudes, frequency.annual_rates, strict=True):
         if not rate > 0:
             continue
-        rows, columns = _rectangle(fault, whole, float(magnitude), floating.aspect_ratio, scaling)
+        rows, columns = _rectangle(fault, whole, sides, float(magnitude), floating.aspect_ratio, scaling)
         places = [
             (row, column)
-            for row in _starts(whole.rows, rows, _whole_steps(floating.step_m, fault.width_m / whole.rows))
-            for column in _starts(whole.columns, columns, _whole_steps(floating.step_m, fault.length_m / whole.columns))
+            for row in _starts(whole.rows, rows, _whole_steps(floating.step_m, sides[0]))
+            for column in _starts(whole.columns, columns, _whole_steps(floating.step_m, sides[1]))
         ]
         for row, column in places:
             cut = part(whole, slice(row, row + rows), slice(column, column + columns))
@@ -195,15 +233,20 @@ def whole_surface_ruptures(source: str, surface: Surface, frequency: MagnitudeFr
 
 
 def _rectangle(
-    fault: SimpleFault, whole: Surface, magnitude: float, aspect: float, scaling: MagnitudeArea
+    fault: SimpleFault,
+    whole: Surface,
+    sides_m: tuple[float, float],
+    magnitude: float,
+    aspect: float,
+    scaling: MagnitudeArea,
 ) -> tuple[int, int]:
-    """Rows and columns of a rupture."""
+    """Rows and columns of a rupture. sides_m: of a subfault, down dip and along strike."""
     area = scaling.area_km2(magnitude, fault.rake_deg) * 1e6
-    width = min(math.sqrt(area / aspect), fault.width_m)
-    length = min(area / width, fault.length_m)
-    width = min(area / length, fault.width_m)
-    rows = round(width / (fault.width_m / whole.rows))
-    columns = round(length / (fault.length_m / whole.columns))
+    most = whole.rows * sides_m[0], whole.columns * sides_m[1]
+    width = min(math.sqrt(area / aspect), most[0])
+    length = min(area / width, most[1])
+    width = min(area / length, most[0])
+    rows, columns = round(width / sides_m[0]), round(length / sides_m[1])
     return min(max(rows, 1), whole.rows), min(max(columns, 1), whole.columns)
 
 

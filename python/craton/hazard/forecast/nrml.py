@@ -35,6 +35,8 @@ __all__ = ["read_nrml"]
 NAMESPACE = "http://openquake.org/xmlns/nrml/0.5"
 SEPARATOR = " "
 KM = 1e3
+CUT = "exactly"
+"""Simple faults are cut as OpenQuake cuts them with that side as its rupture_mesh_spacing: ruptures are the same."""
 SOURCES = ("simpleFaultSource", "characteristicFaultSource")
 FREQUENCIES = ("truncGutenbergRichterMFD", "incrementalMFD", "arbitraryMFD")
 INDEPENDENT = {"src_interdep": "indep", "rup_interdep": "indep", "cluster": "false"}
@@ -116,8 +118,8 @@ def read_nrml(
 ) -> Forecast:
     """The ruptures of every source of a file. UserError names the line.
 
-    floating: side of subfaults and step between positions (the aspect ratio and the relation are the file's). bin_width: of
-    truncated Gutenberg-Richter distributions.
+    floating: side of subfaults and step between positions (the aspect ratio and the relation are the file's, and simple faults are
+    cut as OpenQuake cuts them). bin_width: of truncated Gutenberg-Richter distributions.
     """
     reader = Reader(Path(path), place, floating or Floating(), bin_width)
     root = _parsed(reader.path)
@@ -171,7 +173,7 @@ def _ruptures(reader: Reader, source: Element, name: str) -> list[Rupture]:
         if named.text.strip() not in RELATIONS:
             raise reader.wrong(named, f"magScaleRel {named.text.strip()}", ", ".join(RELATIONS))
         aspect_ratio = reader.value(source, "ruptAspectRatio")
-        floating = replace(reader.floating, relation=named.text.strip(), aspect_ratio=aspect_ratio)
+        floating = replace(reader.floating, relation=named.text.strip(), aspect_ratio=aspect_ratio, cut=CUT)
         return fault_ruptures(_fault(reader, source, name, rake), frequency, floating)
     return whole_surface_ruptures(name, _surface(reader, reader.child(source, "surface"), name, rake), frequency)
 
@@ -196,7 +198,7 @@ def _fault(reader: Reader, source: Element, name: str, rake: float) -> SimpleFau
 def _surface(reader: Reader, surface: Element, name: str, rake: float) -> Surface:
     tags = [child.tag for child in surface.children]
     if tags == ["simpleFaultGeometry"]:
-        return _fault(reader, surface, name, rake).surface(reader.floating.spacing_m)
+        return _fault(reader, surface, name, rake).surface(reader.floating.spacing_m, CUT)
     if tags == ["planarSurface"]:
         return _plane(reader, surface.children[0], rake)
     told = ", ".join(tags) or "nothing"

@@ -44,6 +44,8 @@ FACTS = ("dt_s", "first_time_s", "h_m", *FORCE)
 UNITS = {"s": " s", "m": " m", "deg": " degrees", "samples": ""}
 """By the end of a name."""
 WRITTEN = "strain Green's tensors that craton waves run has written to their end"
+KEPT_BYTES = 1 << 25
+"""Of all tensors of a site, 32 MiB: if they have no more, they are read once and kept."""
 READ_BYTES = 2**26
 """Read from a file at a time, at most (but a point at least)."""
 NEIGHBOURS = 4
@@ -193,13 +195,25 @@ class GreenTensors(_Facts):
     def extract(self, points: NDArray[np.int64]) -> NDArray[np.float32]:
         """Tensors (points, directions, 6, samples) of points by their numbers, in the order given, each as often as it is.
 
-        Neighbours in the file are read together; besides the result at most READ_BYTES are in memory.
+        Neighbours in the file are read together; besides the result at most READ_BYTES are in memory. Small files are read once.
         """
         wanted, back = np.unique(np.asarray(points, np.int64), return_inverse=True)
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < len(self.position_m):
             raise UserError(
                 f"point {wanted[0] if wanted[0] < 0 else wanted[-1]}; allowed: 0 to {len(self.position_m) - 1}"
             )
+        if len(self.position_m) * self.bytes_per_point <= KEPT_BYTES:
+            return np.asarray(self._every[points])
+        found = self._read(wanted)
+        return found if np.array_equal(back, np.arange(len(wanted))) else found[back]
+
+    @cached_property
+    def _every(self) -> NDArray[np.float32]:
+        """The tensors of all points."""
+        return self._read(np.arange(len(self.position_m)))
+
+    def _read(self, wanted: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The tensors of some points, each once, in the file's order."""
         out = np.empty((len(wanted), len(self.directions), len(COMPONENTS), self.samples), np.float32)
         for at, path in enumerate(self.paths):
             with opened_hdf5(path, WRITTEN, foreign=True) as file:
@@ -208,7 +222,7 @@ class GreenTensors(_Facts):
                     low = int(wanted[first])
                     rows = _values(path, tensors, low, int(wanted[last - 1]) + 1)
                     out[first:last, at] = rows[wanted[first:last] - low]
-        return out if np.array_equal(back, np.arange(len(wanted))) else out[back]
+        return out
 
     @cached_property
     def _tree(self) -> Any:

@@ -31,7 +31,7 @@ def models_beside(work: Work, say: Callable[[str], None] | None = None) -> Besid
     x, y, _ = np.array(work.position_m).T
     conditions = [
         SiteConditions(site.name, site.longitude_deg, site.latitude_deg, vs30_m_s=given.vs30_m_s or float(found))
-        for given, site, found in zip(work.config.sites, work.sites, work.surface_vs(x, y), strict=True)
+        for given, site, found in zip(work.config.all_sites, work.sites, work.surface_vs(x, y), strict=True)
     ]
     measures = [imt(period) for period in work.config.periods_s]
     years, levels = work.config.forecast.years, work.levels_g()

@@ -19,8 +19,8 @@ SECONDS_PER_POINT = 1e-8
 """Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 4e-6
 """Of a variation, with its measures, about: both weigh tasks against each other, for the progress bar and the order."""
-START_S = 1.5
-"""That a wave run takes before its first step, about."""
+START_S, START_OF_RANKS_S = 0.4, 1.5
+"""That a wave run takes before its first step, about: of one rank, which is forked, and of several, which are started."""
 FORK_S, CURVES_S = 0.1, 0.2
 """Of other tasks, about: to begin, and to put a site's measures together."""
 DRAWING_S = 1.0
@@ -34,7 +34,7 @@ def tasks_of(work: Work, folder: HazardFolder, report: bool = True) -> list[Task
     """The tasks of all sites, in the order of a sequence. report: with those that draw its parts."""
     tasks: list[Task] = []
     for site in range(len(work.position_m)):
-        name, phase = work.config.sites[site].name, PHASES * site
+        name, phase = work.config.all_sites[site].name, PHASES * site
         words, own = (folder.path, name), folder.site(name)
         waves = _waves_tasks(work, folder, site)
         measures = [
@@ -55,7 +55,8 @@ def tasks_of(work: Work, folder: HazardFolder, report: bool = True) -> list[Task
         curves = _job(name, "curves", ("site", *words), measures, result, log, phase + CURVES, CURVES_S)
         result, log = folder.section(name), own / "pictures.log"
         pictures = _job(name, "pictures", ("section", *words), [curves], result, log, phase + PICTURES, DRAWING_S)
-        tasks += [*waves, *measures, curves, *([pictures] if report else [])]
+        described = report and site < len(work.config.sites)
+        tasks += [*waves, *measures, curves, *([pictures] if described else [])]
     if report:
         finished = [task for task in tasks if task.kind == "curves"]
         wanted, phase = ("overview", folder.path), tasks[-1].phase + 1
@@ -96,14 +97,16 @@ def _subfaults(work: Work, portion: Sequence[int]) -> int:
 
 
 def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
-    name, threads, ranks = work.config.sites[site].name, work.config.run.rank_threads, work.config.run.ranks
+    name, threads, ranks = work.config.all_sites[site].name, work.config.run.rank_threads, work.config.run.ranks
     steps = work.config.ground.time.duration_s / (0.5 * work.grid.spacing_m / 6000.0)
 
     def command(direction: str) -> list[str]:
-        own = WavesFolder(folder.waves(name, direction))
-        place, what = own.unfinished, ["run", str(folder.waves_config(name, direction)), "--overwrite"]
-        if place is not None and place.worth_resuming:
-            what = ["resume", str(own.path), str(folder.waves_config(name, direction))]
+        own, config = WavesFolder(folder.waves(name, direction)), str(folder.waves_config(name, direction))
+        place = own.unfinished
+        goes_on = place is not None and place.worth_resuming
+        if ranks == 1:
+            return [*(("resume", str(own.path)) if goes_on else ("run",)), config, str(threads)]
+        what = ["resume", str(own.path), config] if goes_on else ["run", config, "--overwrite"]
         return [*CRATON, "waves", *what, "--no-report", "--threads", str(threads)]
 
     return [
@@ -115,10 +118,12 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
             cores=ranks * threads,
             ranks=ranks,
             start_ranks=("--ranks", str(ranks)) if ranks > 1 else (),
+            module="craton.waves.forked_run" if ranks == 1 else "",
             result=folder.waves(name, direction) / "record.json",
             command=partial(command, direction),
             log=folder.site(name) / f"waves-{direction}.log",
-            cost=START_S + math.prod(work.config.ground.cells) * steps * SECONDS_PER_POINT,
+            cost=(START_S if ranks == 1 else START_OF_RANKS_S)
+            + math.prod(work.config.ground.cells) * steps * SECONDS_PER_POINT,
             leading=True,
         )
         for at, direction in enumerate(work.config.green.directions)

@@ -34,12 +34,12 @@ def write_inputs(work: Work, folder: HazardFolder) -> None:
         np.save(stream, work.points_m)
     if work.config.green.highest_hz:
         write_text(folder.pulse, flat_text(work.config.green.highest_hz))
-    for site in work.config.sites:
+    for site in work.config.all_sites:
         own = folder.site(site.name)
         own.mkdir(parents=True, exist_ok=True)
-    own_folders = [folder.site(site.name) for site in work.config.sites]
+    own_folders = [folder.site(site.name) for site in work.config.all_sites]
     remove_half_written([folder.pictures, folder.openquake, folder.models, *own_folders])
-    for site, at in zip(work.config.sites, work.position_m, strict=True):
+    for site, at in zip(work.config.all_sites, work.position_m, strict=True):
         for direction in work.config.green.directions:
             waves = WavesFolder(folder.waves(site.name, direction))
             _wait_until_free(waves)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve, combined, rupture_exceedances
-from craton.hazard.curves.disaggregation import Disaggregation, disaggregate, distances_to
+from craton.hazard.curves.disaggregation import EPSILON_EDGES, Disaggregation, disaggregate, distances_to
 from craton.hazard.folder import HazardFolder
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.intensity import TABLES, Measures
@@ -44,7 +44,7 @@ WRITTEN = "what craton hazard run has written to its end"
 
 def tensors_of(work: Work, folder: HazardFolder, site: int) -> GreenTensors:
     """The tensors of a site by its number. UserError for files of another site, time step or list of points."""
-    name = work.config.sites[site].name
+    name = work.config.all_sites[site].name
     paths = [folder.waves(name, direction) / "sgt.h5" for direction in work.config.green.directions]
     green = GreenTensors.open(paths, work.position_m[site])
     at, wanted = green.position_m, work.points_m
@@ -69,7 +69,7 @@ def measure_portion(work: Work, folder: HazardFolder, site: int, portion: int) -
         )
         for index in work.portions[portion]
     ]
-    path = folder.measures(work.config.sites[site].name, work.portions[portion])
+    path = folder.measures(work.config.all_sites[site].name, work.portions[portion])
     with replaced(path) as aside, written_hdf5(aside) as file:
         _write_measures(file, SiteMeasures.joined(parts))
     return path
@@ -77,7 +77,7 @@ def measure_portion(work: Work, folder: HazardFolder, site: int, portion: int) -
 
 def finish_site(work: Work, folder: HazardFolder, site: int) -> Path:
     """Writes site.h5 from all portions."""
-    name, at = work.config.sites[site].name, work.position_m[site]
+    name, at = work.config.all_sites[site].name, work.position_m[site]
     found = SiteMeasures.joined([read_measures(folder.measures(name, portion)) for portion in work.portions])
     if tuple(np.bincount(found.rupture, minlength=len(work.counts))) != work.counts:
         raise UserError(
@@ -144,14 +144,15 @@ def disaggregated(
     count, wanted = len(work.forecast.ruptures), work.config.hazard
     above = np.bincount(rupture, shaking > level, count) / np.bincount(rupture, minlength=count)
     widths = {"magnitude_width": wanted.magnitude_width, "distance_width_m": 1e3 * wanted.distance_width_km}
-    return disaggregate(work.forecast, above, distance_m, level, **widths)
+    return disaggregate(work.forecast, above, distance_m, level, **widths, variations=(rupture, shaking))
 
 
 def _write_disaggregation(group: Any, work: Work, found: Disaggregation) -> None:
-    for name in ("magnitude_edges", "distance_edges_m", "shares", "ruptures"):
+    for name in ("magnitude_edges", "distance_edges_m", "shares", "epsilon_shares", "ruptures"):
         group[name] = getattr(found, name)
+    group["epsilon_edges"] = EPSILON_EDGES
     group["sources"] = list(found.sources)
-    for name in ("level", "annual_rate", "mean_magnitude", "mean_distance_m"):
+    for name in ("level", "annual_rate", "mean_magnitude", "mean_distance_m", "mean_epsilon"):
         group.attrs[name] = getattr(found, name)
     first = {"imt": imt(work.config.periods_s[0]), "probability": work.config.hazard.probabilities[0]}
     group.attrs.update(first | {"largest_rupture": found.largest_rupture()})

@@ -60,7 +60,7 @@ class _Rates:
         self._points = float(np.prod(work.config.ground.cells)) * steps
         self._variations = {
             f"{site.name}: measures {n}": sum(work.counts[i] for i in portion)
-            for site in work.config.sites
+            for site in work.config.all_sites
             for n, portion in enumerate(work.portions)
         }
         self._waves = self._made = 0

@@ -75,7 +75,7 @@ def _check_duration(work: Work, waves: Waves) -> None:
     They run in ground of the largest vp, and of the largest vs that it can have with that (lambda = 0).
     """
     ends_s, fastest = waves.seismogram_s, waves.found.fastest_vp / math.sqrt(2)
-    for site, at in zip(work.config.sites, work.position_m, strict=True):
+    for site, at in zip(work.config.all_sites, work.position_m, strict=True):
         for rupture in work.forecast.ruptures:
             distance = float(np.linalg.norm(rupture.surface.positions - at, axis=1).max())
             if distance / fastest > ends_s:

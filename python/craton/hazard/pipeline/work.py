@@ -28,8 +28,9 @@ __all__ = ["Work"]
 Array = NDArray[np.float64]
 APART_M = 1e-3
 """Subfaults nearer to each other than that share a point."""
-PORTIONS = 4
-"""Of a site's post-processing, where the configuration does not say."""
+PORTIONS, SMALLEST_PORTION = 4, 1000
+"""Of a site's post-processing, where the configuration does not say: so many, but none of fewer variations, which cost less than
+the beginning of a task."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Work:
         grid = grid_of(config.ground)
         forecast = forecast_of(config.forecast, config.faults, config.models, grid)
         forecast = forecast.without(i for i, one in enumerate(forecast.ruptures) if not one.annual_rate > 0)
-        work = Work(config, grid, forecast, tuple(_position(site, grid) for site in config.sites))
+        work = Work(config, grid, forecast, tuple(_position(site, grid) for site in config.all_sites))
         work._check_inside()
         return work
 
@@ -70,7 +71,7 @@ class Work:
         low, high = self.volume_m
         ranges = ", ".join(f"{axis} in [{a:g}, {b:g}]" for axis, a, b in zip("xyz", low, high, strict=True))
         allowed = f"; allowed: {ranges} m, without absorbing sides"
-        for site, at in zip(self.config.sites, self.position_m, strict=True):
+        for site, at in zip(self.config.all_sites, self.position_m, strict=True):
             if np.any(np.asarray(at) < low) or np.any(np.asarray(at) > high):
                 raise self.config.wrong(f"[[site]] {site.name} at {_triple(at)} m{allowed}")
         for one in self.forecast.ruptures:
@@ -133,7 +134,7 @@ class Work:
     @cached_property
     def portions(self) -> tuple[tuple[int, ...], ...]:
         """Ruptures by their indices, in portions of about as many variations."""
-        wanted = self.config.run.variations_per_task or max(1, math.ceil(sum(self.counts) / PORTIONS))
+        wanted = self.config.run.variations_per_task or max(SMALLEST_PORTION, math.ceil(sum(self.counts) / PORTIONS))
         found: list[list[int]] = [[]]
         held = 0
         for rupture, count in enumerate(self.counts):
@@ -157,7 +158,7 @@ class Work:
     def sites(self) -> list[Site]:
         """The sites, for exports."""
         found = []
-        for site, at in zip(self.config.sites, self.position_m, strict=True):
+        for site, at in zip(self.config.all_sites, self.position_m, strict=True):
             lon, lat = self.grid.lon_lat(at[0], at[1])
             found.append(Site(site.name, float(lon), float(lat), at[2]))
         return found

@@ -77,7 +77,9 @@ def write_page(results: Results, record: HazardRecord, beside: Beside, *, anew: 
     folder = results.folder
     shared = folder.overview if not results.missing else None  # of some sites: not what its name says
     common = _part(shared, lambda: overview(results), anew)
-    sites = [_part(folder.section(name), partial(site_section, results, name, beside), anew) for name in results.names]
+    sites = [
+        _part(folder.section(name), partial(site_section, results, name, beside), anew) for name in results.described
+    ]
     write_text(folder.report, render(_page(results, record, common, sites)))
     return folder.report
 
@@ -105,7 +107,7 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
         Section("Where the time went", [_timeline(results, record), _tasks(record)], "time"),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    sites_menu = [Link(name, f"#site-{anchor(name)}") for name in results.names]
+    sites_menu = [Link(name, f"#site-{anchor(name)}") for name in results.described]
     menu = [Link("Map", "#map"), *sites_menu, Link("Time", "#time")]
     return Page(record.title, "a hazard run", f"{made_by(record.versions, record.started)}.", blocks, menu)
 
@@ -120,12 +122,16 @@ def _unresolved(results: Results) -> list[Block]:
 
 def _key_numbers(results: Results, record: HazardRecord) -> Numbers:
     directions, cells = len(results.work.config.green.directions), f"{np.prod(record.cells):,}"
+    waves_s = sum(task["cpu_s"] for task in record.tasks if task["kind"] == "waves")
+    computed = len({task["site"] for task in record.tasks if task["kind"] == "waves"})
+    costs = [(f"{waves_s / max(computed, 1):.2g} s", f"of a core for the {directions} wave runs of a site")]
     return Numbers(
         [
-            (f"{len(results.names)}", f"of {len(results.work.config.sites)} sites finished"),
+            (f"{len(results.names)}", f"of {len(results.work.config.all_sites)} sites finished"),
             (f"{record.variations:,}", f"variations of {record.ruptures:,} ruptures at each"),
             (f"{record.points:,}", "points of strain Green's tensors"),
             (cells, f"cells, {record.steps:,} steps, {directions} runs for each site"),
+            *costs[:computed],
             (f"{record.jobs_s:.0f} s", f"on {record.cores} cores, {record.schedule}; {record.computed:.0%} computing"),
         ]
     )
@@ -137,7 +143,7 @@ def _timeline(results: Results, record: HazardRecord) -> Picture:
         f"; {record.resumed} tasks were done by an earlier run and are not in the picture" if record.resumed else ""
     )
     text = f"Jobs on {record.cores} cores. {how}: {record.jobs_s:.1f} s{before}."
-    return written_picture(results, "timeline", pictures.timeline_figure(record), text)
+    return written_picture(results, "timeline", pictures.timeline_figure(record), text, narrow=True)
 
 
 def _tasks(record: HazardRecord) -> Details:

@@ -16,7 +16,7 @@ from craton.hazard.pipeline.beside_models import Beside
 from craton.hazard.report import pictures
 from craton.hazard.results import Chosen, Results
 from craton.pages.figures import png
-from craton.pages.page import Block, Columns, Link, Links, Picture, Section, Table, Text, anchor, render_part
+from craton.pages.page import Block, Columns, Details, Link, Links, Picture, Section, Table, Text, anchor, render_part
 from craton.runs.files import replaced, write_text
 
 __all__ = ["draw", "overview", "site_section", "written_picture"]
@@ -34,11 +34,19 @@ def overview(results: Results) -> list[Block]:
         pictures.map_figure(results, first, probability),
         f"{_noted(results, first)} that is exceeded with a probability of {probability:g} in "
         f"{results.work.config.forecast.years:g} years; between sites by linear interpolation, nothing outside them. "
-        "Lines: the upper edges of the faults; contours: vs at "
-        "the surface.",
+        "Lines: the upper edges of the faults, dashed where they reach seen from above; contours: vs at the surface.",
+        narrow=True,
     )
     units = Text("Levels in g by measure and probability.", muted=True)
-    return [drawn, _site_table(results), units, *_all_sites(results, first, probability)]
+    others = [name for name in results.names if name not in results.described]
+    pictures_of_all: list[list[Block]] = [
+        [drawn],
+        *([_all_sites(results, first, probability)] if len(results.names) > 1 else []),
+    ]
+    tables: list[Block] = [_site_table(results, results.described)] if results.described else []
+    if others:
+        tables.append(Details(f"Levels at the {len(others)} sites of the map's grid", [_site_table(results, others)]))
+    return [Columns(pictures_of_all), *tables, units]
 
 
 def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
@@ -55,19 +63,21 @@ def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
         pictures.curves_figure(curves, probability, title=f"site {name}"),
         "Probability of exceedance at least once.",
     )
-    first_pair: list[list[Block]] = [[Section("Curves", [drawn], f"curve-{key}", level=3)]]
+    pairs: list[list[Block]] = [[Section("Curves", [drawn], f"curve-{key}", level=3)]]
     steps = [Link("map", "#map"), Link("→ curves", f"#curve-{key}")]
+    if beside:
+        steps.append(Link("→ beside ground-motion models", f"#models-{key}"))
+        models = _models(results, name, probability, beside)
+        pairs.append([Section("Beside ground-motion models", [models], f"models-{key}", level=3)])
     if found is not None:
         steps.append(Link("→ what makes them", f"#disaggregation-{key}"))
         shares = _disaggregation(results, name, first, probability, found)
-        first_pair.append([Section("What makes them", [shares], f"disaggregation-{key}", level=3)])
+        pairs.append([Section("What makes them", [shares], f"disaggregation-{key}", level=3)])
+        ruptures = [_rupture_table(results, found)]
+        pairs.append([Section("Ruptures with the largest shares", ruptures, f"ruptures-{key}", level=3)])
     if chosen is not None:
         steps += [Link("→ rupture", f"#rupture-{key}"), Link("→ seismogram", f"#seismogram-{key}")]
-    blocks: list[Block] = [Links(steps), Columns(first_pair)]
-    if beside:
-        blocks.append(_models(results, name, probability, beside))
-    if found is not None:
-        blocks.append(_rupture_table(results, found))
+    blocks: list[Block] = [Links(steps), Columns(pairs)]
     if chosen is not None:
         blocks += _rupture(results, name, chosen)
     back = Links([Link("↑ back to the map", "#map")])
@@ -75,13 +85,15 @@ def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
 
 
 def _disaggregation(results: Results, name: str, first: str, probability: float, found: Disaggregation) -> Picture:
+    sources = ", ".join(f"{source} {share:.0%}" for source, share in found.by_source().items() if share > 0)
     return written_picture(
         results,
         f"disaggregation-{name}",
         pictures.disaggregation_figure(found, f"{first} above {found.level:.3g} g"),
         f"Shares of the rate of exceeding {found.level:.3g} g of {_noted(results, first)} ({probability:g}), "
-        f"{found.annual_rate:.3g} per year. "
-        f"Mean magnitude {found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
+        f"{found.annual_rate:.3g} per year, by magnitude, distance and ε: how many standard deviations of ln(shaking) a variation "
+        f"is above the mean of its rupture. {sources}. Mean magnitude {found.mean_magnitude:.2f}, distance "
+        f"{1e-3 * found.mean_distance_m:.1f} km, ε {found.mean_epsilon:.2f}.",
     )
 
 
@@ -110,6 +122,7 @@ def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
             azimuth_deg=results.work.grid.azimuth_deg,
         ),
         f"Velocity by reciprocity; {', '.join(shaking)}.",
+        narrow=True,
     )
     return [
         Section("The rupture that matters most", [Columns(slip)], f"rupture-{key}", level=3),
@@ -150,15 +163,16 @@ def _rupture_table(results: Results, found: Disaggregation) -> Table:
     return Table(["rupture", "magnitude", "per year", "variations", "share"], rows)
 
 
-def _site_table(results: Results) -> Table:
-    """A row for each site, which leads to its section."""
+def _site_table(results: Results, names: Sequence[str]) -> Table:
+    """A row for each of these sites, which leads to its section where it has one."""
     probabilities = results.work.config.hazard.probabilities
     columns = [f"{_noted(results, measure)}, {p:g}" for measure in results.imts for p in probabilities]
     rows: list[list[str | Link]] = []
-    for name in results.names:
+    for name in names:
         curves = [results.curve(name, measure) for measure in results.imts]
         levels = [_level(curve.level_at(p)) for curve in curves for p in probabilities]
-        rows.append([Link(name, f"#site-{anchor(name)}"), *levels])
+        shown = Link(name, f"#site-{anchor(name)}") if name in results.described else name
+        rows.append([shown, *levels])
     return Table(["site", *columns], rows)
 
 
@@ -174,9 +188,15 @@ def _level(value: float) -> str:
 
 
 def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
-    if len(results.names) < 2:
-        return []
-    figure = pictures.curves_figure(results.curves(first), probability, by_site=True, title=f"{first} at all sites")
+    curves = results.curves(first)
+    own = [curve for curve in curves if curve.site in results.described]
+    figure = pictures.curves_figure(
+        own or curves,
+        probability,
+        by_site=True,
+        title=f"{first} at all sites",
+        background=[curve for curve in curves if curve not in own] if own else (),
+    )
     text = f"Hazard curves of {_noted(results, first)} at all sites; dotted: the probability of the map."
     return [written_picture(results, "curves", figure, text, narrow=True)]
 

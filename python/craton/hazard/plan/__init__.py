@@ -1,0 +1,1 @@
+"""What a map of many sites will take on a machine: simulations, node hours, bytes, wall clock."""
