@@ -36,7 +36,9 @@ FARTHEST_KM = 1e4
 """No rupture of a forecast is left out for its distance."""
 PARTS = ("contexts", "gsim", "imt", "site", "tom", "geo.mesh", "geo.surface.simple_fault", "source.base")
 """Modules of hazardlib that are used here."""
-INSTALL = "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'; or [hazard] models = []"
+INSTALL = (
+    "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'; or [hazard] models = []"
+)
 
 
 @dataclass(frozen=True)
