@@ -317,6 +317,25 @@ def test_models_that_cannot_be(monkeypatch):
     ground_motion_models._hazardlib.cache_clear()
 
 
+def test_a_run_without_hazardlib_says_so_and_has_no_models(tmp_path, monkeypatch):
+    from types import SimpleNamespace
+
+    from craton.hazard.curves.ground_motion_models import is_installed
+    from craton.hazard.folder import HazardFolder
+    from craton.hazard.pipeline.beside_models import models_beside, read_beside, stored_beside, write_beside
+
+    assert is_installed()
+    monkeypatch.setitem(sys.modules, "openquake", None)
+    assert not is_installed()
+    settings = SimpleNamespace(hazard=SimpleNamespace(models=("BooreAtkinson2008",)))
+    work, folder, told = SimpleNamespace(config=settings, sites=[], levels_g=list), HazardFolder(tmp_path), []
+    assert models_beside(work, told.append) == {}
+    assert len(told) == 1
+    assert "no ground-motion models beside the curves: OpenQuake's hazardlib is not installed; for them: pip" in told[0]
+    write_beside(work, folder, {})
+    assert read_beside(work, folder, "a") == stored_beside(work, folder) == {}
+
+
 ALONE = """
 import sys
 from craton.hazard.curves import hazardlib

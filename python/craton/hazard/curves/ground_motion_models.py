@@ -10,6 +10,7 @@ together) is Craton's own: curves.py. hazardlib is loaded when it is first neede
 from __future__ import annotations
 
 import functools
+import importlib.util
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,15 @@ from craton.hazard.forecast.rupture import Array, Rupture, Surface
 from craton.hazard.forecast.surfaces import nodes_of
 from craton.seismology.geometry.grid import Grid
 
-__all__ = ["MODELS", "SiteConditions", "model_curves", "model_exceedances", "openquake_source"]
+__all__ = [
+    "INSTALL",
+    "MODELS",
+    "SiteConditions",
+    "is_installed",
+    "model_curves",
+    "model_exceedances",
+    "openquake_source",
+]
 
 MODELS = ("BooreAtkinson2008", "CampbellBozorgnia2008", "ChiouYoungs2008", "AbrahamsonSilva2008")
 TECTONIC_REGION = "Active Shallow Crust"
@@ -36,9 +45,7 @@ FARTHEST_KM = 1e4
 """No rupture of a forecast is left out for its distance."""
 PARTS = ("contexts", "gsim", "imt", "site", "tom", "geo.mesh", "geo.surface.simple_fault", "source.base")
 """Modules of hazardlib that are used here."""
-INSTALL = (
-    "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'; or [hazard] models = []"
-)
+INSTALL = "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'"
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,14 @@ def _above(epsilon: Array, truncation: float | None) -> Array:
     if truncation is None:
         return np.asarray(ndtr(-epsilon))
     return np.asarray(np.clip((ndtr(-epsilon) - ndtr(-truncation)) / (1 - 2 * ndtr(-truncation)), 0, 1))
+
+
+def is_installed() -> bool:
+    """Whether there is a hazardlib; nothing is loaded."""
+    try:
+        return importlib.util.find_spec("openquake.hazardlib") is not None
+    except ModuleNotFoundError:  # of openquake
+        return False
 
 
 @functools.cache

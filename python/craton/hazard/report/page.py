@@ -13,7 +13,7 @@ import numpy as np
 
 from craton.errors import UserError
 from craton.hazard.folder import HazardFolder, HazardRecord
-from craton.hazard.pipeline.beside_models import Beside, models_beside, write_beside
+from craton.hazard.pipeline.beside_models import Beside, models_beside, stored_beside, write_beside
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report import pictures
 from craton.hazard.report.sections import draw, overview, site_section, written_picture
@@ -63,7 +63,7 @@ def write_report(path: str | Path) -> Path:
     """
     folder = HazardFolder(path)
     work = read_results(folder).work
-    beside = models_beside(work)
+    beside = models_beside(work) or stored_beside(work, folder)
     write_beside(work, folder, beside)
     write_results(work, folder, folder.read_record(), beside, anew=True)
     return folder.report
