@@ -326,6 +326,7 @@ def test_a_run_without_hazardlib_says_so_and_has_no_models(tmp_path, monkeypatch
 
     assert is_installed()
     monkeypatch.setitem(sys.modules, "openquake", None)
+    monkeypatch.delitem(sys.modules, "openquake.hazardlib", raising=False)
     assert not is_installed()
     settings = SimpleNamespace(hazard=SimpleNamespace(models=("BooreAtkinson2008",)))
     work, folder, told = SimpleNamespace(config=settings, sites=[], levels_g=list), HazardFolder(tmp_path), []
