@@ -297,7 +297,7 @@ def test_tensors_with_nan_are_refused(tmp_path):
         file["sgt"][5, 2, 10] = np.nan
     green = GreenTensors.open(paths)
     green.extract(np.array([4]))
-    with pytest.raises(UserError, match="hold NaN"):
+    with pytest.raises(UserError, match="point 5 holds NaN; allowed: finite strains"):
         green.extract(np.array([5]))
 
 

@@ -203,17 +203,19 @@ class GreenTensors(_Facts):
                 f"point {wanted[0] if wanted[0] < 0 else wanted[-1]}; allowed: 0 to {len(self.position_m) - 1}"
             )
         if len(self.position_m) * self.bytes_per_point <= KEPT_BYTES:
+            for at, path in enumerate(self.paths):
+                _check_finite(path, self._every[wanted, at], wanted)
             return np.asarray(self._every[points])
         found = self._read(wanted)
         return found if np.array_equal(back, np.arange(len(wanted))) else found[back]
 
     @cached_property
     def _every(self) -> NDArray[np.float32]:
-        """The tensors of all points."""
-        return self._read(np.arange(len(self.position_m)))
+        """The tensors of all points; what is not finite is told when it is wanted."""
+        return self._read(np.arange(len(self.position_m)), check=False)
 
-    def _read(self, wanted: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The tensors of some points, each once, in the file's order."""
+    def _read(self, wanted: NDArray[np.int64], check: bool = True) -> NDArray[np.float32]:
+        """The tensors of some points, each once, in the file's order. UserError for what is not finite, if that is checked."""
         out = np.empty((len(wanted), len(self.directions), len(COMPONENTS), self.samples), np.float32)
         for at, path in enumerate(self.paths):
             with opened_hdf5(path, WRITTEN, foreign=True) as file:
@@ -221,6 +223,8 @@ class GreenTensors(_Facts):
                 for first, last in _runs(wanted, tensors):
                     low = int(wanted[first])
                     rows = _values(path, tensors, low, int(wanted[last - 1]) + 1)
+                    if check:
+                        _check_finite(path, rows, np.arange(low, low + len(rows)))
                     out[first:last, at] = rows[wanted[first:last] - low]
         return out
 
@@ -384,9 +388,13 @@ def _values(path: Path, tensors: Any, first: int, last: int) -> NDArray[np.float
         raise UserError(
             f"{path}: cannot be read to its end: {' '.join(str(problem).split())}; allowed: a whole file"
         ) from None
-    if not np.isfinite(values).all():
-        raise UserError(f"{path}: points {first} to {last - 1} hold NaN; allowed: finite strains")
     return values
+
+
+def _check_finite(path: Path, values: NDArray[np.float32], numbers: NDArray[np.int64]) -> None:
+    bad = ~np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if bad.any():
+        raise UserError(f"{path}: point {numbers[np.argmax(bad)]} holds NaN; allowed: finite strains")
 
 
 def _triple(place: Array) -> str:
