@@ -95,6 +95,7 @@ def _remove(folder: Path) -> None:
     """With what is in it; the lock last, so that a later job finds the folder if something is still being written into it."""
     until = time.monotonic() + SECONDS_TO_REMOVE
     while True:
+        late = time.monotonic() > until  # what has come in the time that a removal takes gets one more
         with contextlib.suppress(OSError):
             for path in folder.iterdir():
                 if path.is_dir():
@@ -104,7 +105,7 @@ def _remove(folder: Path) -> None:
             if {path.name for path in folder.iterdir()} <= {LOCK}:  # without it, where something came just before rmdir
                 (folder / LOCK).unlink(missing_ok=True)
                 folder.rmdir()
-        if not folder.exists() or time.monotonic() > until:
+        if not folder.exists() or late:
             return
         time.sleep(0.01)
 

@@ -8,10 +8,12 @@ missing and no more. The caller's process waits; the tasks end when it does.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from craton._launch import _terminated_as_interrupt
 from craton.errors import UserError
@@ -114,6 +116,18 @@ def run_tasks(
     return run.outcome
 
 
+def _remove_half_written(results: Iterable[Path]) -> None:
+    """What writers that were killed, or lost their folder, have left beside results that are not there (runs/files.py)."""
+    names: dict[Path, set[str]] = {}
+    for result in results:
+        names.setdefault(result.parent, set()).add(result.name)
+    for folder, wanted in names.items():
+        for left in folder.glob("*.*.new"):
+            if left.name.rsplit(".", 2)[0] in wanted:
+                with contextlib.suppress(OSError):
+                    left.unlink()
+
+
 class _Run:
     def __init__(self, graph: Graph, schedule: Schedule, backend: Backend) -> None:
         self.graph, self.schedule, self.backend = graph, schedule, backend
@@ -126,7 +140,9 @@ class _Run:
         return time.monotonic() - self.begun
 
     def prepare(self) -> None:
-        self.backend.prepare([self.graph.tasks[number] for number in self.schedule.waiting()])
+        waiting = [self.graph.tasks[number] for number in self.schedule.waiting()]
+        _remove_half_written([task.result for task in waiting])
+        self.backend.prepare(waiting)
 
     def begin(self) -> bool:
         """What may begin; False when there is nothing left that runs."""

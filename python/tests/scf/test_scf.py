@@ -212,8 +212,6 @@ def test_unknown_basis_and_element():
         RHF(water(), "nonesuch")
     with pytest.raises(UserError, match="'cc-pvdz', element U: .*not found"):
         RHF(Molecule.from_xyz_text("1\n\nU 0 0 0"), "cc-pvdz")
-    with pytest.raises(UserError, match="'def2-svp', element I: .*core potential"):
-        RHF(Molecule.from_xyz_text("1\n\nI 0 0 0", charge=1), "def2-svp")
 
 
 def test_odd_electrons():

@@ -79,6 +79,18 @@ def test_what_is_there_is_not_done_again(tmp_path):
     assert run_tasks(tasks, cores=2, jobs=2).records == []
 
 
+def test_what_a_killed_writer_has_left_beside_a_missing_result_goes(tmp_path):
+    """As one whose folder was renamed while it wrote: it could not take it away itself."""
+    (tmp_path / "a").write_text("kept")
+    names = ["a.12.new", "b.12.new", "b.x.34.new", "other.5.new", "b.new"]
+    for name in names:
+        (tmp_path / name).write_text("half")
+    run_tasks([job(tmp_path, "a"), job(tmp_path, "b")], cores=1, jobs=1)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left >= {"a", "b", "a.12.new", "b.x.34.new", "other.5.new", "b.new"}  # not this run's to take
+    assert "b.12.new" not in left
+
+
 @pytest.mark.parametrize("sequential", [False, True])
 def test_a_failure_holds_up_only_what_needs_it(tmp_path, sequential):
     wrong = "import sys; sys.exit('craton: error: a line that says why')"
