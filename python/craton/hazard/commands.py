@@ -127,8 +127,8 @@ def plan(
 
     Your own machine: write a profile, change it, plan with it:
 
-        craton hazard plan --machine cluster --save-machine mine.toml
-        craton hazard plan basin.toml --sites 1000 --machine mine.toml
+        craton hazard plan --machine cluster --save-machine my-machine.toml
+        craton hazard plan basin.toml --sites 1000 --machine my-machine.toml
 
     All sites are taken to cost the same. A site takes a wave run for each direction of the force (two, or three with [green]
     directions = "xyz"), whatever the number of ruptures; ruptures cost post-processing. Rates of the profiles are rounded: a factor
