@@ -1,5 +1,6 @@
 // Grids of any size: dimensions with odd numbers of cells and few factors of two, boxes that are not all as large.
 
+#include "../../sanitized.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/apps/multigrid/solver.hpp>
@@ -67,7 +68,10 @@ void sizes_converge(runtime::world& world, int count, std::int64_t most, std::in
 
 TEST_P(any_size_test, sizes_at_random_converge_in_12_cycles) {
     if (GetParam() != 0) GTEST_SKIP() << "the machine's own node will do";
-    sizes_converge(world(), world().size() == 1 ? 12 : 2, 64, 16);
+    if (tests::sanitized)
+        sizes_converge(world(), 2, 24, 8);
+    else
+        sizes_converge(world(), world().size() == 1 ? 12 : 2, 64, 16);
 }
 
 // u after an F-cycle in all cells, x fastest, on every rank.
@@ -131,6 +135,7 @@ constexpr std::array<published, 6> hpgmg{{{discretisation::seven_point, 80, 16, 
 
 TEST_P(any_size_test, norms_on_3_and_5_times_powers_of_two_are_those_of_hpgmg) {
     if (GetParam() != 0 || world().size() > 2) GTEST_SKIP() << "the machine's own node will do";
+    if (tests::sanitized) GTEST_SKIP() << "takes too long under a sanitizer; smaller grids run the same kernels";
     for (const auto& each : hpgmg) {
         const index3 size{each.cells, each.cells, each.cells};
         multigrid::solver solver(world(), layout(size, each.side), multigrid::benchmark_problem(each.kind, smoother::gauss_seidel));
