@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 REPORT = "craton.scf.report"
 app = group(
-    """Compute energies and orbitals of molecules by the Hartree-Fock method, in Gaussian basis sets.
+    """Compute energies, orbitals, geometries and vibrations of molecules, by Hartree-Fock or density functionals.
 
     Start with:
 

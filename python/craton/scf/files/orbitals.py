@@ -31,7 +31,7 @@ class Orbitals(Protocol):
 
     @property
     def method(self) -> str:
-        """RHF or UHF."""
+        """RHF, UHF, ROHF, RKS or UKS."""
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[Matrix, int]:
         """Coefficients of an orbital and its number, as HartreeFock.orbital."""

@@ -1,4 +1,4 @@
-"""The iteration that restricted and unrestricted Hartree-Fock share."""
+"""The iteration that all kinds of Hartree-Fock, and Kohn-Sham, share."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Iteration:
 
 
 class HartreeFock:
-    """What RHF and UHF have in common: make one, set what should differ, run() or kernel(), look at the results.
+    """What RHF, UHF, ROHF, RKS and UKS have in common: make one, set what should differ, run() or kernel(), look at the results.
 
     Settings, by the names of PySCF where it has them:
 
@@ -195,7 +195,7 @@ class HartreeFock:
 
     @property
     def method(self) -> str:
-        """RHF or UHF."""
+        """RHF, UHF, ROHF, RKS or UKS."""
         return type(self).__name__
 
     @property
