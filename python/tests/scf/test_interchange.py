@@ -80,7 +80,7 @@ def schema(driver="energy", method="HF", basis="6-31g*", keywords=None, **molecu
 
 def test_qcschema_in_and_out(tmp_path):
     from craton.scf import RHF
-    from craton.scf.interchange.qcschema import run_qcschema, run_qcschema_file
+    from craton.scf.qcschema import run_qcschema, run_qcschema_file
 
     alone = RHF(water(), "6-31g*").run(conv_tol=1e-11, conv_tol_grad=1e-6)
     energy = run_qcschema(schema())
@@ -125,7 +125,7 @@ def test_qcschema_in_and_out(tmp_path):
     ],
 )
 def test_what_qcschema_must_have(change, said):
-    from craton.scf.interchange.qcschema import run_qcschema
+    from craton.scf.qcschema import run_qcschema
 
     with pytest.raises(UserError) as error:
         run_qcschema(schema() | change)
@@ -134,7 +134,7 @@ def test_what_qcschema_must_have(change, said):
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "[" * 100000])
 def test_files_that_are_no_qcschema(text, tmp_path):
-    from craton.scf.interchange.qcschema import run_qcschema_file
+    from craton.scf.qcschema import run_qcschema_file
 
     (tmp_path / "in.json").write_text(text)
     with pytest.raises(UserError, match="QCSchema"):
@@ -147,7 +147,7 @@ def test_files_that_are_no_qcschema(text, tmp_path):
 )
 def test_formatted_checkpoint_files(kind, atoms, multiplicity, basis, tmp_path):
     from craton import scf
-    from craton.scf.files.fchk import read_fchk, write_fchk
+    from craton.scf.interchange.fchk import read_fchk, write_fchk
 
     molecule = molecule_of(atoms, multiplicity=multiplicity)
     calculation = getattr(scf, kind)(molecule, basis).run(conv_tol=1e-10)
@@ -167,8 +167,8 @@ def test_formatted_checkpoint_files(kind, atoms, multiplicity, basis, tmp_path):
 def test_a_formatted_checkpoint_has_the_functions_of_the_format(tmp_path):
     """Orbitals in its order, against functions at points by pyscf: what other programs would draw."""
     from craton.scf import RHF
-    from craton.scf.files.fchk import _fields, write_fchk
     from craton.scf.functions import orbital_values
+    from craton.scf.interchange.fchk import _fields, write_fchk
 
     calculation = RHF(molecule_of(SMALL["HCN"]), "cc-pvdz").run()
     write_fchk(calculation, tmp_path / "a.fchk")
@@ -209,7 +209,7 @@ def test_a_formatted_checkpoint_has_the_functions_of_the_format(tmp_path):
 )
 def test_damaged_formatted_checkpoints(change, said, tmp_path):
     from craton.scf import RHF
-    from craton.scf.files.fchk import read_fchk, write_fchk
+    from craton.scf.interchange.fchk import read_fchk, write_fchk
 
     calculation = RHF(water(), "6-31g").run()
     write_fchk(calculation, tmp_path / "a.fchk")

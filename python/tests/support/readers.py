@@ -577,14 +577,14 @@ class _Fchk:
     @staticmethod
     def make(folder: Path) -> Path:
         from craton.scf import RHF, Molecule
-        from craton.scf.files.fchk import write_fchk
+        from craton.scf.interchange.fchk import write_fchk
 
         write_fchk(RHF(Molecule.from_xyz(_Xyz.make(folder)), "sto-3g").run(), folder / "w.fchk")
         return folder / "w.fchk"
 
     @staticmethod
     def read(path: Path) -> Any:
-        from craton.scf.files.fchk import read_fchk
+        from craton.scf.interchange.fchk import read_fchk
 
         return read_fchk(path)
 
@@ -602,7 +602,7 @@ class _QCSchema:
 
     @staticmethod
     def read(path: Path) -> Any:
-        from craton.scf.interchange.qcschema import run_qcschema_file
+        from craton.scf.qcschema import run_qcschema_file
 
         return run_qcschema_file(path, path.with_suffix(".out"))
 
