@@ -144,12 +144,12 @@ simulate:
 	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)
 	$$python tools/simulate
 
-## simulate-all  the other tables of the papers too: sides, halos, multigrid, waves, tasks, counters
+## simulate-all  the other tables of the papers too: sides, halos, multigrid, waves, tasks, Fock builds, counters
 .PHONY: simulate-all
 simulate-all: simulate
 	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3)
 	$$python tools/simulate --sides 1.1e5 8.2e5 --updates 1
-	for each in halo waves output-of-waves stealing processes counters scattered multigrid; do $$python tools/simulate --$$each; done
+	for each in halo waves output-of-waves stealing processes fock counters scattered multigrid; do $$python tools/simulate --$$each; done
 
 ## lint       format and static checks of C++ and Python
 .PHONY: lint

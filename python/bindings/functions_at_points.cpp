@@ -23,7 +23,7 @@ class function_values {
   public:
     explicit function_values(const scf::basis& functions)
         : shells_(functions), first_(functions.first_function().begin(), functions.first_function().end()) {
-        for (int l = 0; l <= scf::basis::largest_l; ++l) of_momentum_.emplace_back(l);
+        for (int l = 0; l <= scf::basis::largest_l; ++l) of_momentum_.emplace_back(l, functions.cartesian());
     }
 
     [[nodiscard]] nb::ndarray<nb::numpy, double> at(const input_2d<double>& points, const std::vector<int>& shells,

@@ -39,7 +39,7 @@ using scf::integral_library;
 using given_shell = std::tuple<int, int, std::vector<double>, std::vector<std::vector<double>>>;
 
 std::shared_ptr<basis> make_basis(const input_1d<double>& charges, const input_2d<double>& positions,
-                                  const std::vector<given_shell>& given) {
+                                  const std::vector<given_shell>& given, bool cartesian) {
     if (positions.shape(0) != charges.shape(0) || positions.shape(1) != 3)
         throw user_error("basis: positions are " + std::to_string(positions.shape(0)) + " x " + std::to_string(positions.shape(1)) +
                          "; allowed: " + std::to_string(charges.shape(0)) + " x 3, as many as charges");
@@ -59,7 +59,7 @@ std::shared_ptr<basis> make_basis(const input_1d<double>& charges, const input_2
         }
         shells.push_back(std::move(each));
     }
-    return std::make_shared<basis>(std::move(nuclei), std::move(shells));
+    return std::make_shared<basis>(std::move(nuclei), std::move(shells), cartesian);
 }
 
 nb::ndarray<nb::numpy, double> one_electron_matrix(const integral_library& library, scf::one_electron which,
@@ -173,14 +173,16 @@ class python_density_fitting {
 };
 
 void bind_basis(nb::module_& m) {
-    nb::class_<basis>(m, "GaussianBasis", R"(Nuclei and shells of contracted Gaussians (spherical), in atomic units.
+    nb::class_<basis>(m, "GaussianBasis", R"(Nuclei and shells of contracted Gaussians, in atomic units.
 
 Immutable. Not collective.)")
-        .def(nb::new_(&make_basis), "charges"_a, "positions_bohr"_a, "shells"_a, R"(charges: (nuclei); positions_bohr: (nuclei, 3).
+        .def(nb::new_(&make_basis), "charges"_a, "positions_bohr"_a, "shells"_a, "cartesian"_a = false,
+             R"(charges: (nuclei); positions_bohr: (nuclei, 3).
 
 shells: (atom, l, exponents, contractions), each contraction with a coefficient per exponent, of normalised primitives.
-UserError for what is out of range, and for nuclei nearer than 0.05 bohr.)")
+cartesian: functions are x^i y^j z^k, not spherical; beyond p only their radial parts have norm 1. UserError for what is out of range, and for nuclei nearer than 0.05 bohr.)")
         .def_prop_ro("size", &basis::size, "The number of functions n.")
+        .def_prop_ro("cartesian", &basis::cartesian, "Whether functions are Cartesian instead of spherical.")
         .def_prop_ro("shell_count", &basis::shell_count, "The number of shells.")
         .def_prop_ro(
             "first_function",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,6 +15,7 @@ PROGRAMS = ROOT / "build/simulated"
 NAMES = (
     "assembly",
     "counters",
+    "fock",
     "halo",
     "multigrid",
     "rma_assembly",
@@ -70,11 +72,12 @@ def run_program(
     clocks: bool = True,
     settings: list[str] = SETTINGS,
     ranks_per_host: int = RANK_IS_HALF_A_NODE,
+    environment: dict[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """Runs a program on so many ranks, and as many clocks, spread evenly over the machine; the lines that it printed.
 
     A fold divides bandwidths, and the bytes of what is sent before the receiver asks, by its square. Several ranks of a host are
-    neighbours in their order, and the host is a node.
+    neighbours in their order, and the host is a node. `environment`: variables that the program has beside those there are.
     """
     bandwidth = BYTES_PER_S if ranks_per_host == RANK_IS_HALF_A_NODE else 2 * BYTES_PER_S
     with tempfile.TemporaryDirectory() as name:
@@ -89,7 +92,7 @@ def run_program(
         command += [f"--cfg={setting}" for setting in settings]
         command += [f"--cfg=smpi/send-is-detached-thresh:{max(EAGER_BYTES / fold**2, LEAST_EAGER):.0f}"]
         command += [str(PROGRAMS / program), *(f"{name}={value}" for name, value in values.items())]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | (environment or {}))
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
         own = next((line for line in done.stderr.splitlines() if line.startswith("craton:")), done.stderr[-2000:])

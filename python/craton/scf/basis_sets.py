@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,18 @@ from craton.scf.molecule import NUMBERS, Molecule
 
 Shell = tuple[int, list[float], list[list[float]]]
 """l, exponents, contractions."""
-PlacedShell = tuple[int, int, list[float], list[list[float]]]
-"""Atom, l, exponents, contractions."""
 NAMES_TOLD = 4
+
+
+class PlacedShell(NamedTuple):
+    """A shell at an atom of a molecule."""
+
+    atom: int
+    momentum: int
+    exponents: list[float]
+    contractions: list[list[float]]
+    cartesian: bool = False
+    """Whether its functions are x^i y^j z^k instead of spherical; s and p are the same either way."""
 
 
 def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[Shell]]:
@@ -94,30 +103,42 @@ def _shells(printed: dict[str, Any]) -> list[Shell]:
     return [(momentum, exponents[used].tolist(), [row[used].tolist() for row in rows]) for used, rows in groups]
 
 
-def placed_shells(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> list[PlacedShell]:
+def placed_shells(
+    molecule: Molecule, basis: str | dict[str, list[Shell]], cartesian: bool = False
+) -> list[PlacedShell]:
     """The shells of the molecule, atom by atom, in the order of its functions.
 
-    Each contraction has 2 l + 1 functions, m = -l ... l, but x, y, z for l = 1. `basis`: a name, or shells for each element.
-    UserError as shells_of.
+    Each contraction has 2 l + 1 functions, m = -l ... l, but x, y, z for l = 1; Cartesian: (l + 1) (l + 2) / 2, from l = 2 on xx,
+    xy, xz, yy, yz, zz and so on. `basis`: a name, or shells for each element. UserError as shells_of.
     """
     by_element = shells_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else basis
     missing = set(molecule.symbols) - set(by_element)
     if missing:
         raise UserError(f"basis: no shells for {min(missing)}; allowed: shells for every element of the molecule")
-    return [(atom, *shell) for atom, symbol in enumerate(molecule.symbols) for shell in by_element[symbol]]
+    return [
+        PlacedShell(atom, *shell, cartesian)
+        for atom, symbol in enumerate(molecule.symbols)
+        for shell in by_element[symbol]
+    ]
 
 
-def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> GaussianBasis:
-    """The molecule's spherical functions, atom by atom.
+def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]], cartesian: bool = False) -> GaussianBasis:
+    """The molecule's functions, atom by atom, spherical or Cartesian.
 
     `basis`: a name, or shells for each element. UserError as shells_of and GaussianBasis.
     """
-    return basis_of_shells(molecule, placed_shells(molecule, basis))
+    return basis_of_shells(molecule, placed_shells(molecule, basis, cartesian))
 
 
 def basis_of_shells(molecule: Molecule, shells: list[PlacedShell]) -> GaussianBasis:
-    """The functions of such shells at the molecule's atoms. UserError as GaussianBasis."""
-    return GaussianBasis(molecule.charges, np.ascontiguousarray(molecule.positions_bohr), shells)
+    """The functions of such shells, all spherical or all Cartesian, at the molecule's atoms. UserError as GaussianBasis."""
+    plain = [(each.atom, each.momentum, each.exponents, each.contractions) for each in shells]
+    return GaussianBasis(molecule.charges, np.ascontiguousarray(molecule.positions_bohr), plain, is_cartesian(shells))
+
+
+def is_cartesian(shells: list[PlacedShell]) -> bool:
+    """Whether a basis of such shells is Cartesian."""
+    return any(each.cartesian for each in shells)
 
 
 def atoms_of_functions(shells: list[PlacedShell]) -> NDArray[np.int64]:
@@ -126,6 +147,10 @@ def atoms_of_functions(shells: list[PlacedShell]) -> NDArray[np.int64]:
 
 
 def function_count(shell: PlacedShell) -> int:
-    """Spherical functions of a shell: 2 l + 1 of each contraction."""
-    _, momentum, _, contractions = shell
-    return (2 * momentum + 1) * len(contractions)
+    """Functions of a shell."""
+    return angular_parts(shell.momentum, shell.cartesian) * len(shell.contractions)
+
+
+def angular_parts(momentum: int, cartesian: bool) -> int:
+    """Functions of a contraction: 2 l + 1, or of Cartesian ones (l + 1) (l + 2) / 2."""
+    return (momentum + 1) * (momentum + 2) // 2 if cartesian else 2 * momentum + 1

@@ -56,6 +56,10 @@ Basis = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Basis set, as basissetexchange.org names it: sto-3g, 6-31g*, cc-pvtz."),
 ]
+Cartesian = Annotated[
+    bool | None,
+    typer.Option("--cartesian/--spherical", help="Functions of d shells and beyond: 6 of a d shell, or 5 (default)."),
+]
 Charge = Annotated[int | None, typer.Option(metavar="Q", parser=integer, help="Total charge, in e.")]
 Multiplicity = Annotated[
     int | None,
@@ -96,6 +100,7 @@ def _load(config: Path, **options: Any) -> Config:
 
     table_of = {
         "basis": ("method", "basis"),
+        "cartesian": ("method", "cartesian"),
         "method": ("method", "kind"),
         "start": ("method", "start"),
         "charge": ("molecule", "charge"),
@@ -112,6 +117,7 @@ def _load(config: Path, **options: Any) -> Config:
 def run(
     config: Calculation,
     basis: Basis = None,
+    cartesian: Cartesian = None,
     charge: Charge = None,
     multiplicity: Multiplicity = None,
     method: Method = None,
@@ -164,7 +170,7 @@ def run(
 
     def load() -> Config:
         options: dict[str, Any] = {"basis": basis, "charge": charge, "multiplicity": multiplicity, "method": method}
-        options |= {"xc": xc, "optimise": optimise, "frequencies": frequencies}
+        options |= {"cartesian": cartesian, "xc": xc, "optimise": optimise, "frequencies": frequencies}
         return _load(
             config, **options, tolerance=tolerance, start=start, ranks=ranks, threads=threads, directory=directory
         )
@@ -217,6 +223,7 @@ def resume(
 def check(
     config: Calculation,
     basis: Basis = None,
+    cartesian: Cartesian = None,
     charge: Charge = None,
     multiplicity: Multiplicity = None,
     method: Method = None,
@@ -233,8 +240,9 @@ def check(
     from craton.scf.check import examine
 
     settings = _load(
-        config, basis=basis, charge=charge, multiplicity=multiplicity, method=method, xc=xc, start=start, ranks=ranks
-    )
+        config, basis=basis, cartesian=cartesian, charge=charge, multiplicity=multiplicity, method=method, xc=xc,
+        start=start, ranks=ranks,
+    )  # fmt: skip
     found = examine(settings)
     print_found(found, as_json)
 

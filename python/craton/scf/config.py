@@ -74,6 +74,11 @@ class MethodConfig:
     """What is solved, and where it begins."""
 
     basis: str = setting(REQUIRED, text, "basis set by its name at basissetexchange.org: sto-3g, 6-31g*, cc-pvtz")
+    cartesian: bool = setting(
+        False,
+        boolean,
+        "Cartesian functions, 6 of a d shell as Gaussian has them in 6-31g*, instead of 5 spherical ones",
+    )
     kind: str = setting(
         "",
         choice("", "rhf", "uhf", "rohf"),

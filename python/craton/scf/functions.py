@@ -25,9 +25,9 @@ def primitive_norm(momentum: int, exponent: float | Array) -> Array:
 
 
 def normalised_contractions(shell: PlacedShell) -> Array:
-    """(contractions, primitives): coefficients of normalised primitives in functions of norm 1."""
-    _, momentum, exponents, contractions = shell
-    a, rows = np.array(exponents), np.array(contractions)
+    """(contractions, primitives): coefficients of normalised primitives in functions of norm 1, or whose radial parts have it."""
+    momentum = shell.momentum
+    a, rows = np.array(shell.exponents), np.array(shell.contractions)
     norms = primitive_norm(momentum, a)
     overlap = np.outer(norms, norms) / primitive_norm(momentum, (a[:, None] + a) / 2) ** 2
     squares: Array = np.einsum("cp,pq,cq->c", rows, overlap, rows)
@@ -40,10 +40,10 @@ def values(molecule: Molecule, shells: list[PlacedShell], points_bohr: Array) ->
     first = 0
     angular: dict[tuple[int, int], tuple[Array, Array]] = {}
     for shell in shells:
-        atom, momentum, exponents, _ = shell
+        atom, momentum, exponents = shell.atom, shell.momentum, shell.exponents
         if (atom, momentum) not in angular:
             away = points_bohr - molecule.positions_bohr[atom]
-            angular[atom, momentum] = np.sum(away**2, axis=1), harmonics(momentum, away)
+            angular[atom, momentum] = np.sum(away**2, axis=1), angular_values(momentum, away, shell.cartesian)
         square, of_angles = angular[atom, momentum]
         near = np.flatnonzero(min(exponents) * square < -math.log(NEGLIGIBLE))
         count = function_count(shell)
@@ -72,6 +72,37 @@ def summed_squares(molecule: Molecule, shells: list[PlacedShell], coefficients: 
 
 def _parts(count: int) -> Iterator[slice]:
     return (slice(first, first + POINTS_AT_ONCE) for first in range(0, count, POINTS_AT_ONCE))
+
+
+def cartesian_powers(momentum: int) -> list[tuple[int, int, int]]:
+    """Of x, y and z in the Cartesian functions of an angular momentum, in their order."""
+    return [(i, j, momentum - i - j) for i in range(momentum, -1, -1) for j in range(momentum - i, -1, -1)]
+
+
+def cartesian_norms(momentum: int) -> Array:
+    """Of the Cartesian functions of an angular momentum whose radial part has norm 1."""
+    if momentum < 2:
+        return np.ones(2 * momentum + 1)
+    odd = [math.prod(range(1, 2 * n, 2)) for n in range(momentum + 1)]  # (2n - 1)!!
+    squares = [
+        odd[i] * odd[j] * odd[k] / (odd[momentum] * (2 * momentum + 1)) for i, j, k in cartesian_powers(momentum)
+    ]
+    return np.sqrt(4 * math.pi * np.array(squares))
+
+
+def harmonics_of_powers(momentum: int) -> Array:
+    """(Cartesian functions, 2 l + 1): the real solid harmonics as sums of Cartesian functions."""
+    points = np.random.default_rng(momentum).normal(size=(64, 3))  # any of them: both are polynomials of degree l
+    wanted, given = harmonics(momentum, points), angular_values(momentum, points, True)
+    return np.asarray(np.linalg.lstsq(given, wanted, rcond=None)[0])
+
+
+def angular_values(momentum: int, away: Array, cartesian: bool) -> Array:
+    """(points, functions): the angular parts of a contraction's functions, with powers of the distance."""
+    if momentum < 2 or not cartesian:
+        return harmonics(momentum, away)
+    x, y, z = away.T
+    return np.stack([x**i * y**j * z**k for i, j, k in cartesian_powers(momentum)], axis=1)
 
 
 def harmonics(momentum: int, away: Array) -> Array:

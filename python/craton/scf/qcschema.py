@@ -35,13 +35,18 @@ def run_qcschema(given: Mapping[str, Any], world: World | None = None) -> dict[s
     """Computes an AtomicInput and returns an AtomicResult. With `world` collective.
 
     model: method HF (restricted for multiplicity 1, else unrestricted), RHF, UHF or ROHF, and a basis set by its name; keywords:
-    settings of HartreeFock. Not to converge is success = false with an error; UserError for input that is none.
+    settings of HartreeFock, and cartesian. Not to converge is success = false with an error; UserError for input that is none.
     """
     molecule, driver, method, basis, keywords = _read(given)
-    calculation = METHODS[method](molecule, basis, world=world)
+    cartesian = keywords.pop("cartesian", False)
+    if not isinstance(cartesian, bool):
+        raise UserError(f"QCSchema: keyword cartesian is {quoted(str(cartesian), 60)}; allowed: true or false")
+    calculation = METHODS[method](molecule, basis, cartesian=cartesian, world=world)
     for name, value in keywords.items():
         if name not in calculation.SETTINGS or name == "callback":
-            raise UserError(f"QCSchema: keyword {quoted(name)}; allowed: {', '.join(calculation.SETTINGS[:-1])}")
+            raise UserError(
+                f"QCSchema: keyword {quoted(name)}; allowed: cartesian, {', '.join(calculation.SETTINGS[:-1])}"
+            )
         setattr(calculation, name, value)
     if driver != "energy" and calculation.conv_tol_grad is None:
         calculation.conv_tol_grad = 1e-6

@@ -9,6 +9,7 @@ from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.config import Config
 from craton.scf.files.checkpoint import Checkpoint
+from craton.scf.iteration.beginning import check_start
 from craton.scf.iteration.hartree_fock import HartreeFock
 from craton.scf.iteration.kohn_sham import RKS, UKS, KohnSham
 from craton.scf.iteration.restricted_open import ROHF
@@ -28,7 +29,8 @@ def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
         if method == "rohf":
             raise UserError(f"{config.path}: [method] kind = rohf with xc = {config.method.xc}; allowed: rhf or uhf")
         method = {"rhf": "rks", "uhf": "uks"}[method]
-    made = METHODS[method](molecule, config.method.basis, library=config.run.library or None, world=world)
+    library, cartesian = config.run.library or None, config.method.cartesian
+    made = METHODS[method](molecule, config.method.basis, cartesian=cartesian, library=library, world=world)
     if isinstance(made, KohnSham):
         made.xc, made.grid = config.method.xc, config.method.grid
     ours = config.convergence
@@ -50,15 +52,14 @@ def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
 
 
 def read_start(config: Config, molecule: Molecule, whole: bool) -> Checkpoint | None:
-    """What [method] start names, None where it names nothing. whole: as Checkpoint.read. UserError for other atoms."""
+    """What [method] start names, None where it names nothing. whole: as Checkpoint.read. UserError as check_start."""
     if not config.method.start:
         return None
     found = Checkpoint.read(config.method.start, whole=whole)
-    if found.molecule.symbols != molecule.symbols:
-        raise UserError(
-            f"{config.path}: [method] start = {config.method.start}: of {found.molecule.formula}, but "
-            f"{config.molecule.file} is {molecule.formula}; allowed: a checkpoint of the same atoms in the same order"
-        )
+    try:
+        check_start(found, molecule, config.method.cartesian)
+    except UserError as problem:
+        raise UserError(f"{config.path}: [method] start = {config.method.start}: {problem}") from None
     return found
 
 

@@ -48,7 +48,7 @@ def introduction(calculation: HartreeFock, start: Checkpoint | None, world: crat
         threads = f"{counted(world.size, 'rank')} of {threads}"
     return (
         f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
-        f"{method_text(c)}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {fitted}{begin}; "
+        f"{method_text(c)}/{c.basis_title}: {c.basis.size} functions in {c.basis.shell_count} shells; {fitted}{begin}; "
         f"density by {c.density_by}; {threads}"
     )
 
@@ -87,7 +87,7 @@ def results_of(calculation: HartreeFock) -> dict[str, Any]:
         "multiplicity": c.molecule.multiplicity,
         "electrons": c.molecule.electrons,
         "method": c.method,
-        "basis": c.basis_name,
+        "basis": c.basis_title,
         "functions": c.basis.size,
         "left_out": c.left_out,
         "functional": c.xc if isinstance(c, KohnSham) else "",

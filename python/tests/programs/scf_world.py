@@ -179,6 +179,9 @@ def energies(world):
             found = kind(molecule, basis, world=world).run(conv_tol=1e-10, density_by=density_by)
         agree(found, alone)
     assert RHF(water(), "sto-3g", world=world).run(init_guess="core", level_shift=0.3).converged
+    alone = RHF(water(), "6-31g*", cartesian=True).run(conv_tol=1e-10)
+    with spread_over_ranks(True):
+        agree(RHF(water(), "6-31g*", cartesian=True, world=world).run(conv_tol=1e-10), alone)
 
 
 def agree(found, alone):

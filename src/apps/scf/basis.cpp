@@ -45,10 +45,11 @@ std::vector<double> normalised(const shell& s, std::span<const double> given) {
 
 double primitive_norm(int l, double exponent) { return 1 / std::sqrt(radial_integral(l, 2 * exponent)); }
 
-basis::basis(std::vector<nucleus> nuclei, std::vector<shell> shells) : nuclei_(std::move(nuclei)), shells_(std::move(shells)) {
+basis::basis(std::vector<nucleus> nuclei, std::vector<shell> shells, bool cartesian)
+    : nuclei_(std::move(nuclei)), shells_(std::move(shells)), cartesian_(cartesian) {
     check();
     first_function_.push_back(0);
-    for (const shell& each : shells_) first_function_.push_back(first_function_.back() + each.functions());
+    for (const shell& each : shells_) first_function_.push_back(first_function_.back() + each.functions(cartesian));
     fill_tables();
 }
 

@@ -32,13 +32,13 @@ const std::array<double, 1> no_exponent{0.0}, one{std::sqrt(4 * std::numbers::pi
 // A kind for each two kinds of shells, of the first shell's momentum no less than the second's.
 class kinds {
   public:
-    explicit kinds(std::vector<pair_kind>& made) : made_(&made) {}
+    kinds(std::vector<pair_kind>& made, bool cartesian) : made_(&made), cartesian_(cartesian) {}
 
     std::size_t of(const plain_shell& a, const plain_shell& b, const char* what) {
         const std::array<int, 4> key{a.l, a.contractions(), b.l, b.contractions()};
         const auto [place, is_new] = known_.try_emplace(key, made_->size());
         if (!is_new) return place->second;
-        if (made_->emplace_back(a.l, a.contractions(), b.l, b.contractions()).functions() == 0)
+        if (made_->emplace_back(a.l, a.contractions(), b.l, b.contractions(), cartesian_).functions() == 0)
             throw user_error(
                 fmt::format("density fitting: {} of l = {} and {} with {} and {} contractions; allowed: l = {} together, "
                             "the lower one up to 4, and {} products of functions",
@@ -48,6 +48,7 @@ class kinds {
 
   private:
     std::vector<pair_kind>* made_;
+    bool cartesian_;
     std::map<std::array<int, 4>, std::size_t> known_;
 };
 
@@ -56,7 +57,7 @@ class kinds {
 density_fitting::density_fitting(std::shared_ptr<const basis> functions, std::shared_ptr<const basis> auxiliary, int threads)
     : functions_(std::move(functions)), auxiliary_(std::move(auxiliary)), team_(threads) {
     const plain_shells shells(*functions_), fitting(*auxiliary_);
-    kinds of_functions(kinds_), of_auxiliary(auxiliary_kinds_);
+    kinds of_functions(kinds_, functions_->cartesian()), of_auxiliary(auxiliary_kinds_, auxiliary_->cartesian());
     // Kinds must not move while pairs point to them: all are made first.
     struct found {
         int i, j;

@@ -37,7 +37,8 @@ hermite_repulsion::hermite_repulsion(const basis& functions, std::shared_ptr<con
         for (const auto& [l_b, contractions_b, primitives_b] : types) {
             const bool first_is_higher = std::tie(l_a, contractions_a, primitives_a) >= std::tie(l_b, contractions_b, primitives_b);
             constexpr int none = pair_kind::largest_l + 1; // the other way round it never stands
-            const pair_kind& made = kinds_.emplace_back(first_is_higher ? l_a : none, contractions_a, l_b, contractions_b);
+            const pair_kind& made =
+                kinds_.emplace_back(first_is_higher ? l_a : none, contractions_a, l_b, contractions_b, functions.cartesian());
             if (made.functions() == 0) continue;
             most_primitives = std::max(most_primitives, packed_kets::doubles(made, primitives_a * primitives_b));
             most_integrals = std::max(most_integrals, static_cast<std::size_t>(made.functions()));

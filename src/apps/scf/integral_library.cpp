@@ -36,26 +36,38 @@ struct libcint {
         if (handle != nullptr) ::dlclose(handle);
     }
 
+    // Over spherical or over Cartesian functions.
+    struct integrals {
+        integral_function* overlap = nullptr;
+        integral_function* kinetic = nullptr;
+        integral_function* nuclear_attraction = nullptr;
+        integral_function* position = nullptr;
+        integral_function* repulsion = nullptr;
+
+        // Of the first function's derivative, where the library has them.
+        integral_function* overlap_derivative = nullptr;
+        integral_function* kinetic_derivative = nullptr;
+        integral_function* attraction_derivative = nullptr;
+        integral_function* field_derivative = nullptr;
+        integral_function* repulsion_derivative = nullptr;
+        integral_function* repulsion_derivatives = nullptr; // of the first and of the third function
+
+        [[nodiscard]] bool has_derivatives() const {
+            return overlap_derivative != nullptr && kinetic_derivative != nullptr && attraction_derivative != nullptr &&
+                   field_derivative != nullptr && repulsion_derivative != nullptr && repulsion_derivatives != nullptr;
+        }
+    };
+
+    [[nodiscard]] const integrals& over(const basis& functions) const { return functions.cartesian() ? cartesian : spherical; }
     template <class Function> void find(const std::string& path, const char* name, Function*& into);
+    void find(const std::string& path, const std::string& kind, integrals& into);
 
     void* handle = nullptr;
-    integral_function* overlap = nullptr;
-    integral_function* kinetic = nullptr;
-    integral_function* nuclear_attraction = nullptr;
-    integral_function* position = nullptr;
-    integral_function* repulsion = nullptr;
+    integrals spherical, cartesian;
     prepare_function* prepare_repulsion = nullptr;
+    prepare_function* prepare_repulsion_derivative = nullptr; // where the library has it
     release_function* release = nullptr;
     release_pairs_function* release_pairs = nullptr; // where the library has it
-
-    // Of the first function's derivative, where the library has them.
-    integral_function* overlap_derivative = nullptr;
-    integral_function* kinetic_derivative = nullptr;
-    integral_function* attraction_derivative = nullptr;
-    integral_function* field_derivative = nullptr;
-    integral_function* repulsion_derivative = nullptr;
-    integral_function* repulsion_derivatives = nullptr; // of the first and of the third function
-    prepare_function* prepare_repulsion_derivative = nullptr;
 };
 
 template <class Function> void libcint::find(const std::string& path, const char* name, Function*& into) {
@@ -68,24 +80,30 @@ template <class Function> void libcint::find(const std::string& path, const char
 libcint::libcint(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (handle == nullptr)
         throw user_error(fmt::format("integral library {}: {}; allowed: the file of libcint", path, ::dlerror()));
-    find(path, "int1e_ovlp_sph", overlap);
-    find(path, "int1e_kin_sph", kinetic);
-    find(path, "int1e_nuc_sph", nuclear_attraction);
-    find(path, "int1e_r_sph", position);
-    find(path, "int2e_sph", repulsion);
+    find(path, "sph", spherical);
+    find(path, "cart", cartesian);
     find(path, "int2e_optimizer", prepare_repulsion);
     find(path, "CINTdel_optimizer", release);
     release_pairs = reinterpret_cast<release_pairs_function*>(::dlsym(handle, "CINTdel_pairdata_optimizer"));
-    const auto find_if_there = [this](const char* name, auto*& into) {
-        into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(::dlsym(handle, name));
+    prepare_repulsion_derivative = reinterpret_cast<prepare_function*>(::dlsym(handle, "int2e_ip1_optimizer"));
+}
+
+void libcint::find(const std::string& path, const std::string& kind, integrals& into) {
+    const auto name = [&kind](const char* operation) { return fmt::format("{}_{}", operation, kind); };
+    find(path, name("int1e_ovlp").c_str(), into.overlap);
+    find(path, name("int1e_kin").c_str(), into.kinetic);
+    find(path, name("int1e_nuc").c_str(), into.nuclear_attraction);
+    find(path, name("int1e_r").c_str(), into.position);
+    find(path, name("int2e").c_str(), into.repulsion);
+    const auto find_if_there = [&](const char* operation, integral_function*& found) {
+        found = reinterpret_cast<integral_function*>(::dlsym(handle, name(operation).c_str()));
     };
-    find_if_there("int1e_ipovlp_sph", overlap_derivative);
-    find_if_there("int1e_ipkin_sph", kinetic_derivative);
-    find_if_there("int1e_ipnuc_sph", attraction_derivative);
-    find_if_there("int1e_iprinv_sph", field_derivative);
-    find_if_there("int2e_ip1_sph", repulsion_derivative);
-    find_if_there("int2e_ip1ip2_sph", repulsion_derivatives);
-    find_if_there("int2e_ip1_optimizer", prepare_repulsion_derivative);
+    find_if_there("int1e_ipovlp", into.overlap_derivative);
+    find_if_there("int1e_ipkin", into.kinetic_derivative);
+    find_if_there("int1e_ipnuc", into.attraction_derivative);
+    find_if_there("int1e_iprinv", into.field_derivative);
+    find_if_there("int2e_ip1", into.repulsion_derivative);
+    find_if_there("int2e_ip1ip2", into.repulsion_derivatives);
 }
 
 } // namespace detail
@@ -160,8 +178,8 @@ class repulsion_source final : public quartet_source {
             library_->release_pairs(prepared_);
         for (int s = 0; s < in_.shells; ++s) { // with nowhere to write, the library says how much scratch it wants
             std::array<int, 4> shells{s, s, s, s};
-            const int wanted = library_->repulsion(nullptr, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas, in_.shells,
-                                                   in_.env, prepared_, nullptr);
+            const int wanted = library_->over(*basis_).repulsion(nullptr, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas,
+                                                                 in_.shells, in_.env, prepared_, nullptr);
             scratch_doubles_ = std::max(scratch_doubles_, static_cast<std::size_t>(std::max(wanted, 0)));
         }
     }
@@ -171,8 +189,8 @@ class repulsion_source final : public quartet_source {
 
     bool compute(const shell_quartet& shells, double* integrals, double* scratch) const override {
         std::array<int, 4> of = shells;
-        return library_->repulsion(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env, prepared_,
-                                   scratch) != 0;
+        return library_->over(*basis_).repulsion(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
+                                                 prepared_, scratch) != 0;
     }
 
     // Pairs of primitives, each with as many intermediate functions as its angular momentum asks for.
@@ -224,11 +242,12 @@ class libcint_pair_derivatives final : public pair_derivatives {
 class libcint_derivatives final : public derivative_source {
   public:
     libcint_derivatives(std::shared_ptr<const detail::libcint> library, std::shared_ptr<const basis> functions)
-        : library_(std::move(library)), basis_(std::move(functions)), in_(*basis_) {
+        : library_(std::move(library)), basis_(std::move(functions)), integrals_(&library_->over(*basis_)), in_(*basis_) {
         library_->prepare_repulsion_derivative(&prepared_, in_.atm, in_.atoms, in_.bas, in_.shells, in_.env);
         for (int s = 0; s < in_.shells; ++s) {
             std::array<int, 4> shells{s, s, s, s};
-            for (detail::integral_function* const function : {library_->repulsion_derivative, library_->repulsion_derivatives}) {
+            for (detail::integral_function* const function :
+                 {integrals_->repulsion_derivative, integrals_->repulsion_derivatives}) {
                 const int wanted =
                     function(nullptr, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env, nullptr, nullptr);
                 scratch_doubles_ = std::max(scratch_doubles_, static_cast<std::size_t>(std::max(wanted, 0)));
@@ -237,15 +256,15 @@ class libcint_derivatives final : public derivative_source {
     }
     ~libcint_derivatives() override { library_->release(&prepared_); }
 
-    [[nodiscard]] std::unique_ptr<const pair_derivatives> overlap() const override { return pairs(library_->overlap_derivative); }
+    [[nodiscard]] std::unique_ptr<const pair_derivatives> overlap() const override { return pairs(integrals_->overlap_derivative); }
     [[nodiscard]] std::unique_ptr<const pair_derivatives> core() const override {
-        return pairs(library_->kinetic_derivative, library_->attraction_derivative);
+        return pairs(integrals_->kinetic_derivative, integrals_->attraction_derivative);
     }
     [[nodiscard]] std::unique_ptr<const pair_derivatives> field_of(std::size_t nucleus) const override {
         constexpr std::ptrdiff_t centre_slot = 4; // of 1 / r, in the library's parameters
         std::vector<double> env(basis_->env().begin(), basis_->env().end());
         std::ranges::copy(basis_->nuclei()[nucleus].position_bohr, env.begin() + centre_slot);
-        return std::make_unique<const libcint_pair_derivatives>(*basis_, std::array{library_->field_derivative, none},
+        return std::make_unique<const libcint_pair_derivatives>(*basis_, std::array{integrals_->field_derivative, none},
                                                                 std::move(env));
     }
 
@@ -253,15 +272,15 @@ class libcint_derivatives final : public derivative_source {
 
     bool quartet(const shell_quartet& shells, double* integrals, double* scratch) const override {
         std::array<int, 4> of = shells;
-        return library_->repulsion_derivative(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
-                                              prepared_, scratch) != 0;
+        return integrals_->repulsion_derivative(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
+                                                prepared_, scratch) != 0;
     }
 
     // The repulsion of a derivative with itself, along each axis.
     [[nodiscard]] double bound(int i, int j, double* integrals, double* scratch) const override {
         std::array<int, 4> of{i, j, i, j};
-        if (library_->repulsion_derivatives(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
-                                            nullptr, scratch) == 0)
+        if (integrals_->repulsion_derivatives(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env,
+                                              nullptr, scratch) == 0)
             return 0;
         const auto first = basis_->first_function();
         const auto count = static_cast<std::size_t>(first[i + 1] - first[i]) * static_cast<std::size_t>(first[j + 1] - first[j]);
@@ -282,6 +301,7 @@ class libcint_derivatives final : public derivative_source {
 
     std::shared_ptr<const detail::libcint> library_;
     std::shared_ptr<const basis> basis_;
+    const detail::libcint::integrals* integrals_;
     tables in_;
     void* prepared_ = nullptr;
     std::size_t scratch_doubles_ = 1;
@@ -296,11 +316,11 @@ std::vector<double> integral_library::block(one_electron which, const basis& fun
                                             std::array<int, 2> columns) const {
     switch (which) {
     case one_electron::overlap:
-        return one_electron_block(functions_->overlap, 1, functions, rows, columns);
+        return one_electron_block(functions_->over(functions).overlap, 1, functions, rows, columns);
     case one_electron::kinetic:
-        return one_electron_block(functions_->kinetic, 1, functions, rows, columns);
+        return one_electron_block(functions_->over(functions).kinetic, 1, functions, rows, columns);
     case one_electron::nuclear_attraction:
-        return one_electron_block(functions_->nuclear_attraction, 1, functions, rows, columns);
+        return one_electron_block(functions_->over(functions).nuclear_attraction, 1, functions, rows, columns);
     }
     CRATON_ASSERT(false);
     return {};
@@ -308,7 +328,7 @@ std::vector<double> integral_library::block(one_electron which, const basis& fun
 
 std::vector<double> integral_library::position_block(const basis& functions, std::array<int, 2> rows,
                                                      std::array<int, 2> columns) const {
-    return one_electron_block(functions_->position, 3, functions, rows, columns);
+    return one_electron_block(functions_->over(functions).position, 3, functions, rows, columns);
 }
 
 std::vector<double> integral_library::matrix(one_electron which, const basis& functions) const {
@@ -328,10 +348,7 @@ std::shared_ptr<const quartet_source> integral_library::electron_repulsion(std::
 
 std::shared_ptr<const derivative_source> integral_library::derivatives(std::shared_ptr<const basis> functions) const {
     const detail::libcint& all = *functions_;
-    const bool there = all.overlap_derivative != nullptr && all.kinetic_derivative != nullptr &&
-                       all.attraction_derivative != nullptr && all.field_derivative != nullptr &&
-                       all.repulsion_derivative != nullptr && all.repulsion_derivatives != nullptr &&
-                       all.prepare_repulsion_derivative != nullptr;
+    const bool there = all.over(*functions).has_derivatives() && all.prepare_repulsion_derivative != nullptr;
     if (!there)
         throw user_error(fmt::format("integral library {}: it has no derivatives of integrals; allowed for gradients: libcint with "
                                      "int1e_ipovlp, ipkin, ipnuc, iprinv, int2e_ip1 and ip1ip2",

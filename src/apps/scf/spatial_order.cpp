@@ -76,7 +76,7 @@ basis reordered(const basis& functions, std::span<const int> order) {
                                      order.size(), functions.shell_count() - 1));
     std::vector<shell> shells;
     for (const int s : order) shells.push_back(functions.shells()[s]);
-    return {functions.nuclei(), std::move(shells)};
+    return {functions.nuclei(), std::move(shells), functions.cartesian()};
 }
 
 std::vector<int> function_order(const basis& functions, std::span<const int> order) {

@@ -1,3 +1,4 @@
+#include <craton/apps/scf/angular_parts.hpp>
 #include <craton/apps/scf/functions_at_points.hpp>
 
 #include <gtest/gtest.h>
@@ -17,13 +18,13 @@ const std::vector<double> exponents{0.4, 1.7};
 const std::vector<double> coefficients{0.3, -0.8, 1.1, 0.2}; // of two contractions
 const position centre{0.3, -0.2, 0.5};
 
-std::vector<double> values(int l, const std::vector<position>& points, bool derivatives) {
+std::vector<double> values(int l, const std::vector<position>& points, bool derivatives, bool cartesian = false) {
     const plain_shell shell{centre, l, exponents, coefficients};
-    const shell_values of(l);
+    const shell_values of(l, cartesian);
     std::array<std::vector<double>, 3> along;
     for (std::size_t x = 0; x < 3; ++x)
         for (const position& each : points) along[x].push_back(each[x]);
-    const std::size_t stride = 2 * static_cast<std::size_t>(2 * l + 1) * points.size();
+    const std::size_t stride = 2 * static_cast<std::size_t>(angular_parts(l, cartesian)) * points.size();
     std::vector<double> out((derivatives ? 4 : 1) * stride), scratch(of.scratch_doubles(points.size()));
     of.compute(shell, {along[0].data(), along[1].data(), along[2].data()}, points.size(), derivatives, out.data(), stride,
                scratch.data());
@@ -47,25 +48,37 @@ TEST(scf_functions_at_points, are_gaussians_times_harmonics) {
         EXPECT_NEAR(d[5 * c], of_d * x * y * radial(c), 1e-15);
         EXPECT_NEAR(d[5 * c + 2], std::sqrt(5 / (16 * pi)) * (3 * z * z - square) * radial(c), 1e-15);
         EXPECT_NEAR(d[5 * c + 4], of_d / 2 * (x * x - y * y) * radial(c), 1e-15);
+        const std::vector<double> cartesian = values(2, {at}, false, true);
+        EXPECT_EQ(values(1, {at}, false, true), p);
+        EXPECT_NEAR(cartesian[6 * c], x * x * radial(c), 1e-15);
+        EXPECT_NEAR(cartesian[6 * c + 1], x * y * radial(c), 1e-15);
+        EXPECT_NEAR(cartesian[6 * c + 2], x * z * radial(c), 1e-15);
+        EXPECT_NEAR(cartesian[6 * c + 3], y * y * radial(c), 1e-15);
+        EXPECT_NEAR(cartesian[6 * c + 5], z * z * radial(c), 1e-15);
     }
 }
 
-TEST(scf_functions_at_points, derivatives_are_those_of_the_values) {
+void expect_derivatives_of_values(int l, bool cartesian) {
     constexpr double step = 1e-4;
     const std::vector<position> points{{1.1, 0.4, -0.3}, {0.3, -0.2, 0.5}, {-1, 2, 0.1}};
+    const std::size_t stride = 2 * static_cast<std::size_t>(angular_parts(l, cartesian)) * points.size();
+    const std::vector<double> found = values(l, points, true, cartesian);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        auto ahead = points, behind = points;
+        for (position& each : ahead) each[axis] += step;
+        for (position& each : behind) each[axis] -= step;
+        const std::vector<double> more = values(l, ahead, false, cartesian), less = values(l, behind, false, cartesian);
+        for (std::size_t n = 0; n < stride; ++n)
+            EXPECT_NEAR(found[(1 + axis) * stride + n], (more[n] - less[n]) / (2 * step), 2e-6) << l << ' ' << axis << ' ' << n;
+    }
+    const std::vector<double> alone = values(l, points, false, cartesian);
+    for (std::size_t n = 0; n < stride; ++n) EXPECT_EQ(found[n], alone[n]);
+}
+
+TEST(scf_functions_at_points, derivatives_are_those_of_the_values) {
     for (int l = 0; l <= 6; ++l) {
-        const std::size_t stride = 2 * static_cast<std::size_t>(2 * l + 1) * points.size();
-        const std::vector<double> found = values(l, points, true);
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-            auto ahead = points, behind = points;
-            for (position& each : ahead) each[axis] += step;
-            for (position& each : behind) each[axis] -= step;
-            const std::vector<double> more = values(l, ahead, false), less = values(l, behind, false);
-            for (std::size_t n = 0; n < stride; ++n)
-                EXPECT_NEAR(found[(1 + axis) * stride + n], (more[n] - less[n]) / (2 * step), 2e-6) << l << ' ' << axis << ' ' << n;
-        }
-        const std::vector<double> alone = values(l, points, false);
-        for (std::size_t n = 0; n < stride; ++n) EXPECT_EQ(found[n], alone[n]);
+        expect_derivatives_of_values(l, false);
+        expect_derivatives_of_values(l, true);
     }
 }
 

@@ -1,3 +1,4 @@
+#include <craton/apps/scf/angular_parts.hpp>
 #include <craton/apps/scf/boys.hpp>
 #include <craton/apps/scf/hermite_batch.hpp>
 #include <craton/base/aligned_vector.hpp>
@@ -36,10 +37,12 @@ struct held_shell {
     std::array<double, 3> centre;
     int l;
     std::vector<double> exponents, coefficients;
+    bool cartesian = false;
 
     [[nodiscard]] plain_shell seen() const { return {centre, l, exponents, coefficients}; }
     [[nodiscard]] int contractions() const { return static_cast<int>(coefficients.size() / exponents.size()); }
-    [[nodiscard]] int functions() const { return (2 * l + 1) * contractions(); }
+    [[nodiscard]] int parts() const { return angular_parts(l, cartesian); }
+    [[nodiscard]] int functions() const { return parts() * contractions(); }
 };
 using four_shells = std::array<held_shell, 4>;
 
@@ -127,13 +130,22 @@ double plain_primitive(const std::array<std::array<int, 3>, 4>& powers, const st
     return sum * 2 * std::pow(std::numbers::pi, 2.5) / (p * q * std::sqrt(p + q));
 }
 
+// The angular parts of a shell.
+std::vector<std::vector<component>> parts_of(const held_shell& s) {
+    if (!s.cartesian || s.l < 2) return harmonics(s.l);
+    std::vector<std::vector<component>> found;
+    for (int x = s.l; x >= 0; --x)
+        for (int y = s.l - x; y >= 0; --y) found.push_back({{{x, y, s.l - x - y}, 1.0}});
+    return found;
+}
+
 // One integral: function f of each shell.
 double plain_integral(const four_shells& s, const std::array<int, 4>& f) {
     std::array<std::vector<component>, 4> parts;
     std::array<std::size_t, 4> first{};
     for (std::size_t n = 0; n < 4; ++n) {
-        parts[n] = harmonics(s[n].l)[static_cast<std::size_t>(f[n] % (2 * s[n].l + 1))];
-        first[n] = static_cast<std::size_t>(f[n] / (2 * s[n].l + 1)) * s[n].exponents.size();
+        parts[n] = parts_of(s[n])[static_cast<std::size_t>(f[n] % s[n].parts())];
+        first[n] = static_cast<std::size_t>(f[n] / s[n].parts()) * s[n].exponents.size();
     }
     double sum = 0;
     std::array<std::size_t, 4> z{};
@@ -178,7 +190,7 @@ four_shells shells_of(const std::array<int, 4>& l) {
              {{0.2, -0.6, 1.1}, l[3], {1.1, 0.6}, {0.5, 0.5}}}};
 }
 
-pair_kind kind_of(const held_shell& a, const held_shell& b) { return {a.l, a.contractions(), b.l, b.contractions()}; }
+pair_kind kind_of(const held_shell& a, const held_shell& b) { return {a.l, a.contractions(), b.l, b.contractions(), a.cartesian}; }
 
 // What a batch makes of kets of one kind.
 base::aligned_vector<double> batch(const hermite_pair& bra, const std::vector<hermite_pair>& kets) {
@@ -190,10 +202,7 @@ base::aligned_vector<double> batch(const hermite_pair& bra, const std::vector<he
     return found;
 }
 
-class momenta : public testing::TestWithParam<std::array<int, 4>> {};
-
-TEST_P(momenta, are_those_of_plain_recursions) {
-    const four_shells s = shells_of(GetParam());
+void expect_plain_integrals(const four_shells& s) {
     const pair_kind of_bra = kind_of(s[0], s[1]), of_ket = kind_of(s[2], s[3]);
     hermite_pairs pairs;
     pairs.add(of_bra, s[0].seen(), s[1].seen());
@@ -214,6 +223,18 @@ TEST_P(momenta, are_those_of_plain_recursions) {
                         EXPECT_NEAR(value, plain_integral(s, {i, j, k, l}), 1e-11) << i << j << k << l;
                     }
                 }
+}
+
+class momenta : public testing::TestWithParam<std::array<int, 4>> {};
+
+TEST_P(momenta, are_those_of_plain_recursions) { expect_plain_integrals(shells_of(GetParam())); }
+
+TEST(scf_hermite_batch, cartesian_functions_are_those_of_plain_recursions) {
+    for (const std::array<int, 4>& each : {std::array{2, 0, 1, 0}, std::array{2, 1, 2, 0}, std::array{3, 2, 0, 0}}) {
+        four_shells s = shells_of(each);
+        for (held_shell& one : s) one.cartesian = true;
+        expect_plain_integrals(s);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(scf_hermite_batch, momenta,
@@ -335,6 +356,8 @@ TEST(scf_hermite_pairs, of_many_functions_or_higher_shells_are_left_to_others) {
     EXPECT_EQ(pair_kind(5, 1, 4, 1).functions(), 0);
     EXPECT_EQ(pair_kind(4, 1, 4, 1).functions(), 81);
     EXPECT_EQ(pair_kind(8, 1, 0, 1).functions(), 17);
+    EXPECT_EQ(pair_kind(3, 1, 3, 1, true).functions(), 100);
+    EXPECT_EQ(pair_kind(4, 1, 3, 1, true).functions(), 0); // 150
     EXPECT_EQ(pair_kind(0, 1, 5, 1).functions(), 0);
 }
 

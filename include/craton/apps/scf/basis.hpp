@@ -1,5 +1,7 @@
 #pragma once
 
+#include <craton/apps/scf/angular_parts.hpp>
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -22,8 +24,7 @@ struct shell {
     std::vector<double> coefficients;
 
     [[nodiscard]] int contractions() const { return static_cast<int>(coefficients.size() / exponents.size()); }
-    /// Real spherical functions: (2l + 1) per contraction.
-    [[nodiscard]] int functions() const { return (2 * l + 1) * contractions(); }
+    [[nodiscard]] int functions(bool cartesian) const { return angular_parts(l, cartesian) * contractions(); }
 };
 
 /// Radial norm of r^l exp(-a r^2): what to multiply it with so that its square, times r^2, integrates to 1.
@@ -37,18 +38,21 @@ class basis {
     static constexpr int most_primitives = 64; // of one shell, and as many contractions: limits of the integral library
     static constexpr double nearest_bohr = 0.05;
 
-    /// Contractions are normalised to 1. Throws user_error for no shells, an atom, angular momentum or exponent out of range,
+    /// Contractions are normalised to 1. Of Cartesian functions their radial parts are, as the library has them: x^2, x y ... of one
+    /// shell have different norms. Throws user_error for no shells, an atom, angular momentum or exponent out of range,
     /// coefficients of the wrong number or all zero, positions that are not finite, and nuclei nearer to each other than
     /// `nearest_bohr`.
-    basis(std::vector<nucleus> nuclei, std::vector<shell> shells);
+    basis(std::vector<nucleus> nuclei, std::vector<shell> shells, bool cartesian = false);
 
     [[nodiscard]] const std::vector<nucleus>& nuclei() const noexcept { return nuclei_; }
     [[nodiscard]] const std::vector<shell>& shells() const noexcept { return shells_; }
+    /// Whether shells have Cartesian functions instead of spherical ones.
+    [[nodiscard]] bool cartesian() const noexcept { return cartesian_; }
     [[nodiscard]] int shell_count() const noexcept { return static_cast<int>(shells_.size()); }
     /// The number of functions.
     [[nodiscard]] int size() const noexcept { return first_function_.back(); }
     /// Index of each shell's first function, and the number of functions: shell_count() + 1 elements. A shell's functions are
-    /// numbered contraction by contraction, in each m = -l ... l, but x, y, z for l = 1.
+    /// numbered contraction by contraction, in each m = -l ... l, but x, y, z for l = 1; Cartesian xx, xy, xz, yy, yz, zz and so on.
     [[nodiscard]] std::span<const int> first_function() const noexcept { return first_function_; }
 
     /// Of point charges, in hartree.
@@ -65,6 +69,7 @@ class basis {
 
     std::vector<nucleus> nuclei_;
     std::vector<shell> shells_;
+    bool cartesian_;
     std::vector<int> first_function_;
     std::vector<int> atm_;
     std::vector<int> bas_;

@@ -12,7 +12,7 @@ namespace craton::scf {
 /// Values of a shell's functions at points, for many shells of one angular momentum. Immutable; any thread.
 class shell_values {
   public:
-    explicit shell_values(int l);
+    explicit shell_values(int l, bool cartesian = false);
 
     /// points: x, y and z of each, in bohr, `count` numbers each. out: values (functions x count, in bohr^-3/2), and where
     /// `derivatives` is wanted after them those along x, y and z, each `stride` further: functions of the shell in their order.

@@ -10,7 +10,8 @@
 
 namespace craton::scf {
 
-/// A shell as kernels see it: coefficients (contractions x primitives) of plain Gaussians times real solid harmonics.
+/// A shell as kernels see it: coefficients (contractions x primitives) of plain Gaussians times real solid harmonics, or times
+/// monomials where functions are Cartesian.
 struct plain_shell {
     std::array<double, 3> centre_bohr{};
     int l = 0;
@@ -41,7 +42,8 @@ constexpr auto make_hermite_orders() {
 }
 inline constexpr auto hermite_orders = make_hermite_orders();
 
-/// What all pairs of two kinds of shells have in common. A kind of shell is an angular momentum and a number of contractions.
+/// What all pairs of two kinds of shells have in common. A kind of shell is an angular momentum and a number of contractions, of
+/// spherical or of Cartesian functions.
 /// Immutable; any thread.
 class pair_kind {
   public:
@@ -49,7 +51,7 @@ class pair_kind {
     static constexpr int most_functions = most_batch_functions; ///< products of a pair
 
     /// A pair of other shells, or with l_b above 4, is not expanded: functions() is 0.
-    pair_kind(int l_a, int contractions_a, int l_b, int contractions_b);
+    pair_kind(int l_a, int contractions_a, int l_b, int contractions_b, bool cartesian = false);
 
     /// A coefficient per primitive pair: of product `function`, with Hermite Gaussian `hermite` of hermite_orders.
     struct term {
@@ -87,6 +89,7 @@ class pair_kind {
 
     int l_a_, l_b_;
     int contractions_a_, contractions_b_;
+    int components_a_, components_b_; // of a contraction
     int functions_a_ = 0, functions_b_ = 0;
     std::vector<product> products_;
     std::vector<int> first_of_components_; // terms of a pair of shells with one contraction each

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from craton._craton import DensityFitting, GaussianBasis, IntegralLibrary, World
 from craton.arrays.dist_array import DistArray
 from craton.errors import UserError
-from craton.scf.basis_sets import PlacedShell
+from craton.scf.basis_sets import PlacedShell, function_count
 from craton.scf.engines.distributed import DistributedEngine
 
 Matrix = NDArray[np.float64]
@@ -30,11 +30,10 @@ MOST_PRODUCTS = 100
 
 def check_products(shells: Sequence[PlacedShell]) -> None:
     """UserError for shells whose products the kernels have not."""
-    kinds = {(momentum, len(contractions)) for _, momentum, _, contractions in shells}
-    high, low = max(momentum for momentum, _ in kinds), LARGEST_L // 2
+    high, low = max(each.momentum for each in shells), LARGEST_L // 2
     if high > low:
         raise UserError(f"density fitting: shells of l = {high}; allowed: l up to {low}")
-    most = max((2 * momentum + 1) * contractions for momentum, contractions in kinds)
+    most = max(function_count(each) for each in shells)
     if most**2 > MOST_PRODUCTS:
         raise UserError(
             f"density fitting: a shell of {most} functions; allowed: 10, as sets without long general contractions have"

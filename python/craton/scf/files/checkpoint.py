@@ -1,7 +1,7 @@
 """What a calculation leaves on disk to go on from: an HDF5 file.
 
 attributes    identity, method, basis, charge, multiplicity, converged, energy_hartree
-datasets      symbols, positions_bohr, shells (JSON: atom, l, exponents, contractions), densities (spins, n, n),
+datasets      symbols, positions_bohr, shells (JSON: atom, l, exponents, contractions, whether Cartesian), densities (spins, n, n),
               iterations (number, energy, change, gradient, quartets, seconds of J and K),
               mo_energy, mo_coeff, mo_occ once there are orbitals
 """
@@ -104,7 +104,7 @@ class Checkpoint:
     def _from(cls, file: h5py.File, path: str, whole: bool) -> Self:
         symbols = tuple(json.loads(file["symbols"].asstr()[()]))
         charge, multiplicity = int(file.attrs["charge"]), int(file.attrs["multiplicity"])
-        shells = [tuple(each) for each in json.loads(file["shells"].asstr()[()])]
+        shells = [PlacedShell(*each) for each in json.loads(file["shells"].asstr()[()])]
         densities, size = file["densities"], sum(function_count(each) for each in shells)
         if densities.shape not in ((1, size, size), (2, size, size)):
             raise ValueError(f"densities of shape {densities.shape} for {size} functions")

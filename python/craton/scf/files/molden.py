@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from craton.errors import UserError
-from craton.scf.basis_sets import PlacedShell
-from craton.scf.files.function_order import other_order
+from craton.scf.basis_sets import PlacedShell, is_cartesian
+from craton.scf.files.function_order import norms, other_order
 from craton.scf.functions import normalised_contractions
 from craton.scf.molecule import NUMBERS
 
@@ -60,16 +60,16 @@ def _basis(shells: list[PlacedShell]) -> list[str]:
             used = np.flatnonzero(row)
             lines.append(f" {'spdfg'[shell[1]]} {len(used)} 1.00")
             lines += [f" {shell[2][p]:24.16e} {row[p]:24.16e}" for p in used]
-    return [*lines, "", "[5D]", "[7F]", "[9G]"]
+    return [*lines, "", *(("[6D]", "[10F]", "[15G]") if is_cartesian(shells) else ("[5D]", "[7F]", "[9G]"))]
 
 
 def _orbitals(calculation: Orbitals) -> list[str]:
-    order = other_order(calculation.shells)
+    order, scale = other_order(calculation.shells), norms(calculation.shells)[:, None]
     energies, occupations = np.atleast_2d(calculation.mo_energy), np.atleast_2d(calculation.mo_occ)
     lines = ["[MO]"]
     for spin, name in enumerate(("Alpha", "Beta")[: len(energies)]):
         for n, (energy, occupation) in enumerate(zip(energies[spin], occupations[spin], strict=True)):
-            coefficients = calculation.orbitals(n, n + 1, spin)[order, 0]
+            coefficients = (calculation.orbitals(n, n + 1, spin) * scale)[order, 0]
             lines += [" Sym= A", f" Ene= {energy:.12f}", f" Spin= {name}", f" Occup= {occupation:.6f}"]
             lines += [f"{k:5} {c:22.15e}" for k, c in enumerate(coefficients, start=1)]
     return lines

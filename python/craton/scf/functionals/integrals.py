@@ -123,9 +123,9 @@ class Integrator:
 def reaches(shells: list[PlacedShell]) -> Array:
     """Distances in bohr beyond which no function of a shell is above NEGLIGIBLE."""
     found = []
-    for _, momentum, exponents, contractions in shells:
-        a = np.array(exponents)
-        largest = np.abs(np.array(contractions)).max(axis=0) * primitive_norm(momentum, a)
+    for shell in shells:
+        momentum, a = shell.momentum, np.array(shell.exponents)
+        largest = np.abs(np.array(shell.contractions)).max(axis=0) * primitive_norm(momentum, a)
         far = math.sqrt(-math.log(NEGLIGIBLE) / a.min())
         for _ in range(20):  # r^l grows: the distance where the sum of all primitives' sizes falls below, from outside
             at = np.exp(-a * far**2) @ largest * max(far, 1.0) ** momentum * math.sqrt(2 * momentum + 1)

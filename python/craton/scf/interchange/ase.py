@@ -67,11 +67,12 @@ class CratonCalculator(Calculator):
         *,
         charge: int = 0,
         multiplicity: int | None = None,
+        cartesian: bool = False,
         world: World | None = None,
         calculated: Callable[[HartreeFock], None] | None = None,
         **settings: object,
     ) -> None:
-        """basis, settings: as HartreeFock. method: rhf, uhf, rohf; "": rhf where the multiplicity is 1, else uhf.
+        """basis, cartesian, settings: as HartreeFock. method: rhf, uhf, rohf; "": rhf where the multiplicity is 1, else uhf.
 
         calculated: called after each geometry. UserError for another method; what else is wrong is said with the first atoms.
         """
@@ -79,6 +80,7 @@ class CratonCalculator(Calculator):
         if method not in ("", *METHODS):
             raise UserError(f"calculator: method '{method}'; allowed: {', '.join(METHODS)}")
         self._basis, self._method, self._charge, self._multiplicity = basis, method, charge, multiplicity
+        self._cartesian = cartesian
         self._world, self._settings, self._calculated = world, {"conv_tol_grad": 1e-6} | settings, calculated
         self.calculation: HartreeFock | None = None
         """Of the last geometry."""
@@ -93,6 +95,7 @@ class CratonCalculator(Calculator):
             calculation.method.lower(),
             charge=molecule.charge,
             multiplicity=molecule.multiplicity,
+            cartesian=calculation.cartesian,
             world=calculation._world,
             calculated=calculated,
             **settings,
@@ -144,7 +147,7 @@ class CratonCalculator(Calculator):
 
     def _first(self, molecule: Molecule) -> HartreeFock:
         method = self._method or ("rhf" if molecule.multiplicity == 1 else "uhf")
-        made = METHODS[method](molecule, self._basis, world=self._world)
+        made = METHODS[method](molecule, self._basis, cartesian=self._cartesian, world=self._world)
         for name, value in self._settings.items():
             if name not in made.SETTINGS:
                 raise UserError(f"calculator: setting '{name}'; allowed: {', '.join(made.SETTINGS)}")

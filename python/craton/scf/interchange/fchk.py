@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.foreign_text import quoted, whole_number
-from craton.scf.basis_sets import PlacedShell, function_count
+from craton.scf.basis_sets import PlacedShell, function_count, is_cartesian
 from craton.scf.files.checkpoint import Checkpoint
-from craton.scf.files.function_order import other_order
+from craton.scf.files.function_order import norms, other_order
 from craton.scf.functions import normalised_contractions
 from craton.scf.iteration.hartree_fock import HartreeFock
 from craton.scf.molecule import NUMBERS, SYMBOLS, Molecule
@@ -28,7 +28,7 @@ PER_LINE = {"R": 5, "I": 6}
 LARGEST_MOMENTUM = 6
 LARGEST_BYTES = 1 << 31
 """Of a file that is read whole."""
-ALLOWED = "a formatted checkpoint file with pure functions (formchk of Gaussian, or write_fchk)"
+ALLOWED = "a formatted checkpoint file (formchk of Gaussian, or write_fchk)"
 
 Matrix = NDArray[np.float64]
 
@@ -78,22 +78,23 @@ def _head(calculation: HartreeFock) -> Iterator[str]:
 
 
 def _basis(calculation: HartreeFock) -> Iterator[str]:
-    """A shell of the format is one contraction; pure functions beyond p have negative types."""
+    """A shell of the format is one contraction; pure functions beyond p have negative types, Cartesian ones positive."""
+    cartesian = is_cartesian(calculation.shells)
     kinds, lengths, atoms = [], [], []
     exponents: list[float] = []
     coefficients: list[float] = []
     for shell in calculation.shells:
         for row in normalised_contractions(shell):
             used = np.flatnonzero(row)
-            kinds.append(shell[1] if shell[1] < 2 else -shell[1])
+            kinds.append(shell.momentum if shell.momentum < 2 or cartesian else -shell.momentum)
             lengths.append(len(used))
             atoms.append(shell[0] + 1)
             exponents += [shell[2][p] for p in used]
             coefficients += row[used].tolist()
     yield _scalar("Number of contracted shells", len(kinds))
     yield _scalar("Number of primitive shells", len(exponents))
-    yield _scalar("Pure/Cartesian d shells", 0)
-    yield _scalar("Pure/Cartesian f shells", 0)
+    yield _scalar("Pure/Cartesian d shells", int(cartesian))
+    yield _scalar("Pure/Cartesian f shells", int(cartesian))
     yield _scalar("Highest angular momentum", max(map(abs, kinds)))
     yield _scalar("Largest degree of contraction", max(lengths))
     yield from _array("Shell types", kinds)
@@ -105,14 +106,16 @@ def _basis(calculation: HartreeFock) -> Iterator[str]:
 
 
 def _results(calculation: HartreeFock) -> Iterator[str]:
-    order = other_order(calculation.shells)
+    order, scale = other_order(calculation.shells, backwards=True), norms(calculation.shells)
     yield _scalar("SCF Energy", float(calculation.e_tot))
     yield _scalar("Total Energy", float(calculation.e_tot))
     energies = np.atleast_2d(calculation.mo_energy)
     for spin, name in enumerate(("Alpha", "Beta")[: len(energies)]):
         yield from _array(f"{name} Orbital Energies", energies[spin])
-        yield from _array(f"{name} MO coefficients", calculation.orbitals(0, energies.shape[1], spin)[order].T)
-    density = calculation.make_rdm1()
+        yield from _array(
+            f"{name} MO coefficients", (calculation.orbitals(0, energies.shape[1], spin) * scale[:, None])[order].T
+        )
+    density = calculation.make_rdm1() * np.outer(scale, scale)
     below = np.tril_indices(calculation.basis.size)
     if density.ndim == 3:
         yield from _array("Total SCF Density", density.sum(axis=0)[np.ix_(order, order)][below])
@@ -126,7 +129,8 @@ def _results(calculation: HartreeFock) -> Iterator[str]:
 def read_fchk(path: str | Path) -> Checkpoint:
     """A molecule, its shells and densities, with which HartreeFock.kernel begins, also in another basis set.
 
-    UserError for a file that is none, of Cartesian functions, sp shells, or of a method whose density is not that of the orbitals.
+    HartreeFock needs `cartesian` where the file's functions are. UserError for a file that is none, of both kinds of functions, sp
+    shells, or of a method whose density is not that of the orbitals.
     """
     try:
         if Path(path).stat().st_size > LARGEST_BYTES:
@@ -205,14 +209,15 @@ def _shells(of: Any, atoms: int) -> list[PlacedShell]:
         raise ValueError("shells of no atom, or without coefficients")
     first = 0
     for kind, length, atom in zip(kinds.tolist(), lengths.tolist(), at.tolist(), strict=True):
-        if kind == -1 or kind > 1 or kind < -LARGEST_MOMENTUM:
-            raise UserError(
-                f"a shell of type {kind}; allowed: s, p and pure functions up to l = {LARGEST_MOMENTUM}, no sp"
-            )
+        if kind == -1 or abs(kind) > LARGEST_MOMENTUM:
+            raise UserError(f"a shell of type {kind}; allowed: s, p and others up to l = {LARGEST_MOMENTUM}, no sp")
+        if kind > 1 and kinds.min() < -1:
+            raise UserError("some shells are pure, some Cartesian; allowed: all of one kind")
         part = slice(first, first + length)
-        found.append((atom - 1, abs(kind), exponents[part].tolist(), [coefficients[part].tolist()]))
+        contractions = [coefficients[part].tolist()]
+        found.append(PlacedShell(atom - 1, abs(kind), exponents[part].tolist(), contractions, bool(kinds.max() > 1)))
         first += length
-    if [each[0] for each in found] != sorted(each[0] for each in found):
+    if [each.atom for each in found] != sorted(each.atom for each in found):
         raise UserError("shells are not in the order of their atoms; allowed: atom by atom")
     return found
 
@@ -223,5 +228,5 @@ def _unpacked(below: Matrix, size: int, shells: list[PlacedShell]) -> Matrix:
     matrix = np.zeros((size, size))
     matrix[np.tril_indices(size)] = below
     matrix += np.tril(matrix, -1).T
-    place = np.argsort(other_order(shells))
-    return np.asarray(matrix[np.ix_(place, place)])
+    place, scale = np.argsort(other_order(shells, backwards=True)), norms(shells)
+    return np.asarray(matrix[np.ix_(place, place)] / np.outer(scale, scale))

@@ -23,14 +23,16 @@ __all__ = ["from_mean_field", "from_mole", "to_mean_field", "to_mole"]
 KINDS = {"RHF": RHF, "UHF": UHF, "ROHF": ROHF}
 
 
-def from_mole(mole: Any) -> tuple[Molecule, dict[str, list[Shell]]]:
+def from_mole(mole: Any, cartesian: bool = False) -> tuple[Molecule, dict[str, list[Shell]]]:
     """A molecule and its shells, which HartreeFock takes in place of a basis set's name, of a pyscf.gto.Mole.
 
-    UserError for what Craton has not: effective core potentials, Cartesian functions, ghosts, different shells of one element.
+    cartesian: what is said to HartreeFock too. UserError where mole.cart is other, and for what Craton has not: effective core
+    potentials, ghosts, different shells of one element.
     """
     for there, what in (
         (mole.has_ecp(), "effective core potentials; allowed: all-electron basis sets"),
-        (mole.cart, "Cartesian functions; allowed: cart = False"),
+        (mole.cart and not cartesian, "Cartesian functions; allowed: with cartesian = True here and for HartreeFock"),
+        (cartesian and not mole.cart, "spherical functions; allowed: with cartesian = False here and for HartreeFock"),
         (np.any(mole.atom_charges() == 0), "atoms without a charge; allowed: nuclei"),
     ):
         if there:
@@ -53,7 +55,7 @@ def _shell(mole: Any, number: int) -> Shell:
     return momentum, exponents.tolist(), coefficients.T.tolist()
 
 
-def to_mole(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> Any:
+def to_mole(molecule: Molecule, basis: str | dict[str, list[Shell]], cartesian: bool = False) -> Any:
     """A pyscf.gto.Mole with the same functions in the same order. UserError as placed_shells."""
     from pyscf import gto
 
@@ -73,6 +75,7 @@ def to_mole(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> Any:
         atom=list(zip(molecule.symbols, molecule.positions_bohr.tolist(), strict=True)),
         unit="Bohr",
         basis=printed,
+        cart=cartesian,
         charge=molecule.charge,
         spin=(molecule.multiplicity or 1) - 1,
         ecp={symbol: _printed(each) for symbol, each in potentials.items()},
@@ -104,7 +107,9 @@ def to_mean_field(calculation: HartreeFock) -> Any:
     if calculation.method not in KINDS:
         raise UserError(f"PySCF: {calculation.method}; allowed: {', '.join(KINDS)}")
     calculation._need_orbitals()
-    made = getattr(scf, calculation.method)(to_mole(calculation.molecule, calculation._given_basis))
+    made = getattr(scf, calculation.method)(
+        to_mole(calculation.molecule, calculation._given_basis, calculation.cartesian)
+    )
     made.mo_coeff, made.mo_energy = np.array(calculation.mo_coeff), np.array(calculation.mo_energy)
     made.mo_occ, made.e_tot, made.converged = np.array(calculation.mo_occ), calculation.e_tot, calculation.converged
     return made
@@ -122,7 +127,8 @@ def from_mean_field(mean_field: Any) -> HartreeFock:
     kind = next((name for name, each in classes.items() if isinstance(mean_field, each)), None)
     if kind is None or isinstance(mean_field, KohnShamDFT):
         raise UserError(f"PySCF: {type(mean_field).__name__}; allowed: scf.RHF, UHF or ROHF")
-    molecule, shells = from_mole(mean_field.mol)
-    made = KINDS[kind](molecule, shells)
+    cartesian = bool(mean_field.mol.cart)
+    molecule, shells = from_mole(mean_field.mol, cartesian)
+    made = KINDS[kind](molecule, shells, cartesian=cartesian)
     made.conv_tol, made.max_cycle = float(mean_field.conv_tol), int(mean_field.max_cycle)
     return made

@@ -8,7 +8,7 @@ from typing import Any
 
 from craton._craton import IntegralLibrary
 from craton.errors import UserError
-from craton.scf.basis_sets import PlacedShell
+from craton.scf.basis_sets import PlacedShell, is_cartesian
 from craton.scf.core_potentials import CorePotential
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.iteration.guess import atomic_densities
@@ -47,13 +47,13 @@ class Beginning:
     def from_checkpoint(self, found: Checkpoint) -> list[Any]:
         """Densities of a checkpoint; projected where the molecule, its basis, charge or multiplicity are others.
 
-        UserError for a checkpoint of other atoms.
+        UserError for a checkpoint of other atoms, and for one of spherical functions among Cartesian ones or the reverse.
         """
         engine, algebra = self.engine, self.engine.algebra
         spins = len(self.occupied)
         if found.is_of(self.molecule, self.shells) and spins == len(found.densities):
             return [engine.taken(each) for each in found.densities]
-        _check_atoms(found, self.molecule)
+        check_start(found, self.molecule, is_cartesian(self.shells))
         stored = [engine.taken_as_stored(each) for each in found.densities]
         if len(stored) > spins:
             algebra.combine(stored[0], [(1.0, stored[1])], keep=1.0)
@@ -80,9 +80,16 @@ class Beginning:
         return found
 
 
-def _check_atoms(found: Checkpoint, molecule: Molecule) -> None:
+def check_start(found: Checkpoint, molecule: Molecule, cartesian: bool) -> None:
+    """UserError for a checkpoint that cannot be projected."""
     if found.molecule.symbols != molecule.symbols:
         raise UserError(
             f"checkpoint: of {found.molecule.formula}, but the molecule is {molecule.formula}; allowed: one of the same atoms "
             "in the same order"
+        )
+    if is_cartesian(found.shells) != cartesian:
+        kinds = ["spherical", "Cartesian"]
+        raise UserError(
+            f"checkpoint: of {kinds[not cartesian]} functions, but the calculation has {kinds[cartesian]} ones; "
+            f"allowed: one of {kinds[cartesian]} functions"
         )

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
-from craton.scf.basis_sets import PlacedShell, function_count
+from craton._craton import FockBuilder, IntegralLibrary
+from craton.scf.basis_sets import PlacedShell, basis_of_shells, function_count, is_cartesian
 from craton.scf.core_potentials import CorePotential, CorePotentials
+from craton.scf.functions import harmonics_of_powers
 from craton.scf.iteration.diis import DIIS
 from craton.scf.molecule import NUMBERS, Molecule
 
@@ -51,16 +52,26 @@ def atomic_densities(
     """Densities of atoms alone, for a superposition of atomic densities.
 
     Each atom is neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom
-    (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006).
+    (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006). Where functions are Cartesian it is the spherical ones among them.
     """
     of_atom: list[list[PlacedShell]] = [[] for _ in molecule.symbols]
     for shell in shells:
-        of_atom[shell[0]].append((0, *shell[1:]))
+        of_atom[shell.atom].append(shell._replace(atom=0, cartesian=False))
     known: dict[str, Matrix] = {}
     for symbol, its in zip(molecule.symbols, of_atom, strict=True):
         if symbol not in known:
             known[symbol] = _Atom(symbol, its, library, potentials or {}).density()
+    if is_cartesian(shells):
+        among = {symbol: _among_powers(its) for symbol, its in zip(molecule.symbols, of_atom, strict=True)}
+        known = {symbol: among[symbol] @ density @ among[symbol].T for symbol, density in known.items()}
     return [known[symbol] for symbol in molecule.symbols]
+
+
+def _among_powers(shells: list[PlacedShell]) -> Matrix:
+    """An atom's spherical functions as sums of its Cartesian ones: (Cartesian, spherical)."""
+    return np.asarray(
+        scipy.linalg.block_diag(*(harmonics_of_powers(each.momentum) for each in shells for _ in each.contractions))
+    )
 
 
 class _Atom:
@@ -74,7 +85,8 @@ class _Atom:
         potentials: Mapping[str, CorePotential],
     ) -> None:
         number, core = NUMBERS[symbol], potentials[symbol].electrons if symbol in potentials else 0
-        basis = GaussianBasis(np.array([float(number - core)]), np.zeros((1, 3)), shells)
+        alone = Molecule((symbol,), np.zeros((1, 3)), core_electrons=(core,))
+        basis = basis_of_shells(alone, shells)
         self._builder = FockBuilder(library, basis, ATOM_THRESHOLD, 1)
         self._size = basis.size
         self._functions = _radial_functions(shells)
@@ -84,7 +96,6 @@ class _Atom:
         self._core_matrix = library.kinetic(basis) + library.nuclear_attraction(basis)
         if core:
             every = (0, basis.shell_count)
-            alone = Molecule((symbol,), np.zeros((1, 3)))
             self._core_matrix += CorePotentials(alone, basis, potentials).block(every, every)
 
     def density(self) -> Matrix:

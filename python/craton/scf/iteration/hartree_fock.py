@@ -103,10 +103,14 @@ class HartreeFock:
         molecule: Molecule,
         basis: str | dict[str, list[Shell]],
         *,
+        cartesian: bool = False,
         library: str | Path | None = None,
         world: World | None = None,
     ) -> None:
-        """`library`: the file of libcint, found by itself where None. UserError as placed_shells and GaussianBasis."""
+        """cartesian: functions are x^i y^j z^k (6 of a d shell) instead of spherical (5), also those that fit densities.
+
+        library: the file of libcint, found by itself where None. UserError as placed_shells and GaussianBasis.
+        """
         self.potentials: dict[str, CorePotential] = (
             core_potentials_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else {}
         )
@@ -115,7 +119,8 @@ class HartreeFock:
         self._given_basis = basis
         self.basis_name = basis if isinstance(basis, str) else "of its own"
         self._occupied, self._weight = self._occupations()
-        self.shells = placed_shells(molecule, basis)
+        self.cartesian = cartesian
+        self.shells = placed_shells(molecule, basis, cartesian)
         self.basis: GaussianBasis = basis_of_shells(molecule, self.shells)
         self.conv_tol = 1e-9
         self.conv_tol_grad: float | None = None
@@ -199,6 +204,11 @@ class HartreeFock:
         return type(self).__name__
 
     @property
+    def basis_title(self) -> str:
+        """The basis set's name, and whether its functions are Cartesian."""
+        return f"{self.basis_name} (Cartesian)" if self.cartesian else self.basis_name
+
+    @property
     def occupied(self) -> tuple[int, int]:
         """Orbitals with electrons of spin up and down."""
         return self._occupied[0], self._occupied[-1]
@@ -227,7 +237,7 @@ class HartreeFock:
         if not self.df:
             return None
         check_products(self.shells)
-        return make_basis(self.molecule, self.auxbasis or self.auxbasis_name)
+        return make_basis(self.molecule, self.auxbasis or self.auxbasis_name, self.cartesian)
 
     @property
     def auxbasis_name(self) -> str:
@@ -604,7 +614,9 @@ class HartreeFock:
             shape = " x ".join(map(str, np.shape(positions_bohr)))
             raise UserError(f"{self.method}: positions are {shape}; allowed: {len(self.molecule.symbols)} x 3")
         molecule = replace(self.molecule, positions_bohr=np.array(positions_bohr, dtype=np.float64))
-        made = type(self)(molecule, self._given_basis, library=self._library.path, world=self._world)
+        made = type(self)(
+            molecule, self._given_basis, cartesian=self.cartesian, library=self._library.path, world=self._world
+        )
         made.basis_name = self.basis_name
         for name in self.SETTINGS:
             setattr(made, name, getattr(self, name))

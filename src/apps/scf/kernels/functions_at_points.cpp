@@ -7,8 +7,8 @@
 
 namespace craton::scf {
 
-shell_values::shell_values(int l) : l_(l) {
-    for (const auto& harmonic : solid_harmonics(l)) {
+shell_values::shell_values(int l, bool cartesian) : l_(l) {
+    for (const auto& harmonic : solid_harmonics(l, cartesian)) {
         auto& made = harmonics_.emplace_back();
         for (const monomial& each : harmonic)
             made.push_back({each.coefficient,

@@ -2,6 +2,7 @@
 
 #include "solid_harmonics.hpp"
 
+#include <craton/apps/scf/angular_parts.hpp>
 #include <craton/base/assert.hpp>
 
 #include <algorithm>
@@ -64,14 +65,14 @@ void find_primitive_pairs(const plain_shell& a, const plain_shell& b, std::vecto
 
 } // namespace
 
-pair_kind::pair_kind(int l_a, int contractions_a, int l_b, int contractions_b)
-    : l_a_(l_a), l_b_(l_b), contractions_a_(contractions_a), contractions_b_(contractions_b) {
-    const int components_a = 2 * l_a + 1, components_b = 2 * l_b + 1;
-    if (l_a + l_b > largest_l || l_b > most_b || components_a * contractions_a * components_b * contractions_b > most_functions)
+pair_kind::pair_kind(int l_a, int contractions_a, int l_b, int contractions_b, bool cartesian)
+    : l_a_(l_a), l_b_(l_b), contractions_a_(contractions_a), contractions_b_(contractions_b),
+      components_a_(angular_parts(l_a, cartesian)), components_b_(angular_parts(l_b, cartesian)) {
+    if (l_a + l_b > largest_l || l_b > most_b || components_a_ * contractions_a * components_b_ * contractions_b > most_functions)
         return;
-    functions_a_ = components_a * contractions_a;
-    functions_b_ = components_b * contractions_b;
-    const auto of_a = solid_harmonics(l_a), of_b = solid_harmonics(l_b);
+    functions_a_ = components_a_ * contractions_a;
+    functions_b_ = components_b_ * contractions_b;
+    const auto of_a = solid_harmonics(l_a, cartesian), of_b = solid_harmonics(l_b, cartesian);
     std::vector<std::int16_t> hermites; // of all components' terms
     for (const auto& b : of_b) {
         for (const auto& a : of_a) {
@@ -98,11 +99,11 @@ pair_kind::pair_kind(int l_a, int contractions_a, int l_b, int contractions_b)
     }
     first_of_components_.push_back(static_cast<int>(hermites.size()));
     for (int cb = 0; cb < contractions_b; ++cb)
-        for (int mb = 0; mb < components_b; ++mb)
+        for (int mb = 0; mb < components_b_; ++mb)
             for (int ca = 0; ca < contractions_a; ++ca)
-                for (int ma = 0; ma < components_a; ++ma) {
-                    const int function = ca * components_a + ma + functions_a_ * (cb * components_b + mb);
-                    const auto components = static_cast<std::size_t>(ma + components_a * mb);
+                for (int ma = 0; ma < components_a_; ++ma) {
+                    const int function = ca * components_a_ + ma + functions_a_ * (cb * components_b_ + mb);
+                    const auto components = static_cast<std::size_t>(ma + components_a_ * mb);
                     first_term_.push_back(static_cast<int>(terms_.size()));
                     for (int t = first_of_components_[components]; t < first_of_components_[components + 1]; ++t)
                         terms_.push_back({static_cast<std::int16_t>(function), hermites[static_cast<std::size_t>(t)]});
@@ -122,21 +123,20 @@ void pair_kind::expand(const std::array<double, 3>& centre_a, const std::array<d
     }
     // (ij|kl) has 2 pi^(5/2) / (p q sqrt(p + q)): each pair brings what is its own
     static const double both_bring = std::sqrt(2 * std::pow(std::numbers::pi, 2.5));
-    std::array<double, 81 * hermite_count(largest_l)> values; // of g with g, which has most
+    std::array<double, 81 * hermite_count(largest_l)> values; // of spherical g with g, which has most
     std::fill_n(values.begin(), first_of_components_.back(), 0.0);
     for (const product& each : products_)
         values[static_cast<std::size_t>(each.term)] += each.coefficient * along[0][static_cast<std::size_t>(each.along[0])] *
                                                        along[1][static_cast<std::size_t>(each.along[1])] *
                                                        along[2][static_cast<std::size_t>(each.along[2])];
-    const int components_a = 2 * l_a_ + 1, components_b = 2 * l_b_ + 1;
     double* to = row + row_head;
     for (int cb = 0; cb < contractions_b_; ++cb)
-        for (int mb = 0; mb < components_b; ++mb)
+        for (int mb = 0; mb < components_b_; ++mb)
             for (int ca = 0; ca < contractions_a_; ++ca) {
                 const double factor = charge * both_bring / both * contraction[static_cast<std::size_t>(ca)] *
                                       contraction[static_cast<std::size_t>(contractions_a_ + cb)];
-                const auto first = static_cast<std::size_t>(components_a * mb);
-                const auto last = first + static_cast<std::size_t>(components_a);
+                const auto first = static_cast<std::size_t>(components_a_ * mb);
+                const auto last = first + static_cast<std::size_t>(components_a_);
                 for (int t = first_of_components_[first]; t < first_of_components_[last]; ++t)
                     *to++ = factor * values[static_cast<std::size_t>(t)];
             }

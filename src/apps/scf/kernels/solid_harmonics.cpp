@@ -38,9 +38,14 @@ std::vector<monomial> solid_harmonic(int l, int m) {
 
 } // namespace
 
-std::vector<std::vector<monomial>> solid_harmonics(int l) {
+std::vector<std::vector<monomial>> solid_harmonics(int l, bool cartesian) {
     if (l == 1) return {solid_harmonic(1, 1), solid_harmonic(1, -1), solid_harmonic(1, 0)};
     std::vector<std::vector<monomial>> all;
+    if (cartesian && l > 1) {
+        for (int n = hermite_count(l - 1); n < hermite_count(l); ++n)
+            all.push_back({{hermite_orders[static_cast<std::size_t>(n)], 1.0}});
+        return all;
+    }
     for (int m = -l; m <= l; ++m) all.push_back(solid_harmonic(l, m));
     return all;
 }
