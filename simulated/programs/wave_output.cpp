@@ -46,7 +46,7 @@ void run(int argc, char** argv) {
     for (const std::int64_t point : points) {
         for (std::int64_t place = 0; place < floats; ++place) series.push_back(value_of(point, place));
     }
-    io::item_gather gather(all, points, nx * ny * nz, 1, nx * ny * nz);
+    io::item_gather gather(all, points, nx * ny * nz, 1, nx * ny * nz, all.size());
     std::int64_t wrong = 0;
     double begin = 0.0;
     const std::int64_t flushes = given.integer("flushes");

@@ -485,7 +485,7 @@ def test_a_start_of_other_atoms(folder):
 
     RHF(Molecule.from_xyz_text("2\n\nH 0 0 0\nH 0 0 0.74"), "sto-3g").run(checkpoint="h2.h5")
     with pytest.raises(
-        UserError, match=r"\[method\] start = .*h2.h5: of H2, but .*water.xyz is H2O; allowed: a checkpoint"
+        UserError, match=r"\[method\] start = .*h2.h5: .*of H2, but the molecule is H2O; allowed: one of the same atoms"
     ):
         invoke(["scf", "check", "water.xyz", "--basis", "sto-3g", "--start", "h2.h5"])
 

@@ -54,7 +54,7 @@ def test_what_pyscf_has_and_craton_has_not():
 
     with pytest.raises(UserError, match="effective core potentials; allowed: all-electron"):
         from_mole(gto.M(atom="I 0 0 0; H 0 0 1.6", basis="lanl2dz", ecp={"I": "lanl2dz"}, verbose=0))
-    with pytest.raises(UserError, match="Cartesian functions; allowed: cart = False"):
+    with pytest.raises(UserError, match="Cartesian functions; allowed: with cartesian = True"):
         from_mole(gto.M(atom=SMALL["H2O"], basis="6-31g*", cart=True, verbose=0))
     with pytest.raises(UserError, match="without a charge; allowed: nuclei"):
         from_mole(gto.M(atom="H 0 0 0; H 0 0 0.7; ghost-H 0 0 2", basis="sto-3g", verbose=0))
@@ -121,7 +121,8 @@ def test_qcschema_in_and_out(tmp_path):
         ({"molecule": {"symbols": ["He"], "geometry": [0, 0, 0], "molecular_charge": 0.5}}, "charge 0.5"),
         ({"model": {"method": "mp2", "basis": "sto-3g"}}, "method 'mp2'; allowed: HF, RHF, UHF, ROHF"),
         ({"model": {"method": "hf"}}, "basis is"),
-        ({"keywords": {"callback": 1}}, "keyword 'callback'; allowed: conv_tol"),
+        ({"keywords": {"cartesian": 1}}, "keyword cartesian is '1'; allowed: true or false"),
+        ({"keywords": {"callback": 1}}, "keyword 'callback'; allowed: cartesian, conv_tol"),
     ],
 )
 def test_what_qcschema_must_have(change, said):
