@@ -180,7 +180,8 @@ Immutable. Not collective.)")
              R"(charges: (nuclei); positions_bohr: (nuclei, 3).
 
 shells: (atom, l, exponents, contractions), each contraction with a coefficient per exponent, of normalised primitives.
-cartesian: functions are x^i y^j z^k, not spherical; beyond p only their radial parts have norm 1. UserError for what is out of range, and for nuclei nearer than 0.05 bohr.)")
+cartesian: functions are x^i y^j z^k, not spherical; beyond p only their radial parts have norm 1.
+UserError for what is out of range, and for nuclei nearer than 0.05 bohr.)")
         .def_prop_ro("size", &basis::size, "The number of functions n.")
         .def_prop_ro("cartesian", &basis::cartesian, "Whether functions are Cartesian instead of spherical.")
         .def_prop_ro("shell_count", &basis::shell_count, "The number of shells.")

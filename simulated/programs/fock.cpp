@@ -210,7 +210,7 @@ void run(int argc, char** argv) {
                          {"strategy", 2},
                          {"scale", 1.0},
                          {"spread", 0.0},
-                         {"quantum", 2e-4},
+                         {"quantum", 2e-3},
                          {"pack_s", 0.0},
                          {"merge_s", 0.0},
                          {"receives", 1},

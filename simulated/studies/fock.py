@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ SEQUENCE = "ATGCA"
 BASES = {"C40H82": "cc-pvdz", "DNA 5-mer": "sto-3g"}
 CALIBRATED_BY = ("C10H22", "cc-pvdz")
 THRESHOLD = 1e-10  # hartree
-WAYS = {"own tasks only": 0, "stealing": 2, "one counter": 1}  # scf::fock_strategy
+WAYS = {"own tasks only": 0, "stealing": 2}  # scf::fock_strategy
 BYTE_S = 1e-10  # to pack a byte of a message, or to merge it
 OF_MANY = ["maxmin/precision:1e-3", "smpi/allgatherv:ompi_bruck"]  # links that many share are full to so many bytes a second
 
@@ -75,8 +76,10 @@ def calibrate() -> Calibration:
     name, basis = CALIBRATED_BY
     functions = make_basis(Molecule.from_xyz_text(xyz_of(name)), basis)
     fock = DistributedFock(craton.World(MPI.COMM_SELF), open_libcint(), functions, threshold=THRESHOLD)
-    for _ in range(2):  # the first one warms up
-        fock.build(np.ones((1, functions.size, functions.size)))
+    fock.build(np.ones((1, functions.size, functions.size)))  # warms up
+    begin = time.process_time()
+    fock.build(np.ones((1, functions.size, functions.size)))
+    spent = time.process_time() - begin  # whatever else the machine does
     timeline = np.asarray(fock.timeline)
     seconds, predicted = timeline[:, 3] - timeline[:, 2], timeline[:, 4]
     there = predicted > 0
@@ -87,7 +90,7 @@ def calibrate() -> Calibration:
         file = Path(folder) / "shells"
         write_shells(name, basis, file)
         foretold = build(file, 1, WAYS["stealing"], 1.0, 0.0)["work_seconds"]
-    return Calibration(float(seconds.sum()) / foretold, spread, float(seconds.sum()))
+    return Calibration(spent / foretold, spread, spent)
 
 
 def build(file: Path, ranks: int, way: int, scale: float, spread: float) -> dict[str, Any]:
@@ -102,7 +105,7 @@ def build(file: Path, ranks: int, way: int, scale: float, spread: float) -> dict
 
 
 def compare_builds(ranks: list[int], jobs: int) -> Found:
-    """Seconds and efficiency of a build on more and more cores, with tasks handed out in three ways."""
+    """Seconds and efficiency of a build on more and more cores, each with its own tasks alone, or stealing others."""
     measured = calibrate()
     print(
         f"on this machine: {CALIBRATED_BY[0]} in {CALIBRATED_BY[1]} in {measured.seconds:.2f} s on one core, "

@@ -38,8 +38,8 @@ class basis {
     static constexpr int most_primitives = 64; // of one shell, and as many contractions: limits of the integral library
     static constexpr double nearest_bohr = 0.05;
 
-    /// Contractions are normalised to 1. Of Cartesian functions their radial parts are, as the library has them: x^2, x y ... of one
-    /// shell have different norms. Throws user_error for no shells, an atom, angular momentum or exponent out of range,
+    /// Contractions are normalised to 1. Of Cartesian functions only the radial parts are, as the library has them: norms of x^2
+    /// and x y of one shell differ. Throws user_error for no shells, an atom, angular momentum or exponent out of range,
     /// coefficients of the wrong number or all zero, positions that are not finite, and nuclei nearer to each other than
     /// `nearest_bohr`.
     basis(std::vector<nucleus> nuclei, std::vector<shell> shells, bool cartesian = false);
@@ -52,7 +52,7 @@ class basis {
     /// The number of functions.
     [[nodiscard]] int size() const noexcept { return first_function_.back(); }
     /// Index of each shell's first function, and the number of functions: shell_count() + 1 elements. A shell's functions are
-    /// numbered contraction by contraction, in each m = -l ... l, but x, y, z for l = 1; Cartesian xx, xy, xz, yy, yz, zz and so on.
+    /// numbered contraction by contraction, in each m = -l ... l, but x, y, z for l = 1; Cartesian ones xx, xy, xz, yy, yz, zz.
     [[nodiscard]] std::span<const int> first_function() const noexcept { return first_function_; }
 
     /// Of point charges, in hartree.
