@@ -15,6 +15,8 @@ namespace {
 constexpr std::int64_t smallest_box_to_halve = 16; // boxes of 8 are gathered
 constexpr std::int64_t few_cells = 1000;           // of an odd grid that is solved as it is, as one of 3^3, 5^3 or 7^3 cells
 
+constexpr std::int64_t short_enough = 32; // along each dimension, of such a grid
+
 using cuts_along = std::vector<std::int64_t>;
 
 array::grid_layout::boundaries cuts_of(const array::box_layout::shape& of) { return array::box_layout::cuts_of(of); }
@@ -65,22 +67,24 @@ std::optional<std::int64_t> odd_cut(const array::box_layout::shape& of) {
     return {};
 }
 
-std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest, std::int64_t depth,
+std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, const coarsening_rules& rules,
                                                 const std::array<double, 3>& sides) {
     const auto cuts = cuts_of(fine);
     const std::array<std::int64_t, 3> cells{cuts[0].back(), cuts[1].back(), cuts[2].back()};
     const bool odd = std::ranges::any_of(cells, [](std::int64_t n) { return n % 2 != 0; });
-    const bool small = cells[0] * cells[1] * cells[2] <= few_cells;
+    const bool small = cells[0] * cells[1] * cells[2] <= few_cells && std::ranges::max(cells) <= short_enough;
+    const std::int64_t coarsest = std::max<std::int64_t>(rules.coarsest, rules.singular && small ? 2 : 1);
     std::array<bool, 3> may_be{};
     double shortest = HUGE_VAL;
     for (std::size_t d = 0; d < 3; ++d) {
-        may_be[d] = cells[d] > coarsest && (cells[d] + 1) / 2 >= depth;
-        if (may_be[d]) shortest = std::min(shortest, sides[d]);
+        may_be[d] = cells[d] > coarsest && (cells[d] + 1) / 2 >= rules.depth;
+        // Strong coupling along a flat dimension would keep smoothers from what varies along longer cells.
+        if (may_be[d] || (rules.flat[d] && cells[d] > 1)) shortest = std::min(shortest, sides[d]);
     }
-    if (shortest == HUGE_VAL || odd_cut(fine)) return {};
-    if (small && (odd || std::ranges::count(may_be, true) < 3)) return {};
+    if (odd_cut(fine) || (small && (odd || std::ranges::count(may_be, true) < 3))) return {};
     std::array<bool, 3> along{};
     for (std::size_t d = 0; d < 3; ++d) along[d] = may_be[d] && sides[d] < std::numbers::sqrt2 * shortest;
+    if (std::ranges::count(along, true) == 0) return {};
     auto next = cuts_of(halved(fine, along));
     for (std::size_t d = 0; d < 3; ++d) {
         if (along[d]) next[d] = gathered(next[d], thinnest(cuts[d]) < smallest_box_to_halve);

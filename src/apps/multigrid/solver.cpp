@@ -24,16 +24,17 @@ constexpr std::int64_t widest_bottom = 16; // along its shortest dimension: more
 constexpr double smallest_number = 1e-100; // whose square and inverse are numbers
 constexpr double mean_allowed = 1e-8;      // of the largest |f|, where constants are free
 
-bool leaves_constants_free(const problem& what, const array::box_layout::shape& shape) {
-    if (what.a != 0) return false;
+// Those of which no side fixes u.
+std::array<bool, 3> flat_dimensions(const problem& what, const std::array<bool, 3>& periodic) {
+    std::array<bool, 3> found{};
     for (std::size_t d = 0; d < 3; ++d) {
-        for (std::size_t end = 0; end < 2; ++end) {
+        const auto is_flat = [&](std::size_t end) {
             const auto side = what.sides[d][end];
-            const bool flat = side == boundary::neumann || (side == boundary::robin && what.robin[d][end].a == 0);
-            if (!shape.periodic[d] && !flat) return false;
-        }
+            return side == boundary::neumann || (side == boundary::robin && what.robin[d][end].a == 0);
+        };
+        found[d] = periodic[d] || (is_flat(0) && is_flat(1));
     }
-    return true;
+    return found;
 }
 
 void check_spacing(const std::array<double, 3>& spacing) {
@@ -158,13 +159,12 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     const bool others_have = ranks.communicator().maximum(has_alpha ? 1 : 0) != 0;
     agree(ranks, has_alpha == others_have ? "" : "multigrid: alpha on some ranks; allowed: on all or on none");
     s.how = traits_of(what.kind);
-    s.singular = leaves_constants_free(what, layout.what());
-    // On a single cell a singular operator would be 0.
-    const std::int64_t coarsest = std::max<std::int64_t>(s.how.coarsest, s.singular ? 2 : 1);
+    s.singular = what.a == 0 && std::ranges::count(flat_dimensions(what, layout.periodic()), true) == 3;
+    const coarsening_rules rules{s.how.coarsest, s.how.depth, s.singular, flat_dimensions(what, layout.periodic())};
     std::vector<array::box_layout::shape> shapes{layout.what()};
     // Sides of cells as if no half were rounded up.
     auto sides = what.spacing[0] == 0 ? std::array<double, 3>{1, 1, 1} : what.spacing;
-    while (const auto next = coarser(shapes.back(), coarsest, s.how.depth, sides)) {
+    while (const auto next = coarser(shapes.back(), rules, sides)) {
         const auto halved = halved_dimensions(shapes.back(), *next);
         for (std::size_t d = 0; d < 3; ++d) sides[d] *= halved[d] ? 2 : 1;
         shapes.push_back(*next);
@@ -180,9 +180,10 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
             std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), layout.grid().high, what, exchange, extra));
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
-    // Where coarse cells are not made of eight fine ones, pieces of constants are too coarse a correction.
-    if (std::ranges::any_of(s.transfers, [](const auto& each) { return each->uneven(); }) && s.how.in_v_cycle.reach == 0)
-        s.how.in_v_cycle = linear_prolongation();
+    // Where coarse cells are not made of eight cubes, pieces of constants are too coarse a correction.
+    const bool stretched = s.levels[0]->stretch(0) != 1 || s.levels[0]->stretch(1) != 1 || s.levels[0]->stretch(2) != 1;
+    const bool uneven = std::ranges::any_of(s.transfers, [](const auto& each) { return each->uneven(); });
+    if ((stretched || uneven) && s.how.in_v_cycle.reach == 0) s.how.in_v_cycle = linear_prolongation();
     put_beta(*s.levels[0], what);
     put_alpha(*s.levels[0], what);
     for (std::size_t at = 0; at < s.levels.size(); ++at) {
