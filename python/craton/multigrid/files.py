@@ -305,7 +305,7 @@ def _side(word: str) -> Side | None:
     conditions = [_condition(end) for end in ends]
     if len(ends) > 2 or None in conditions or ("periodic" in ends and not one):
         return None
-    return conditions[0] if one else (conditions[0], conditions[1])  # type: ignore[return-value]
+    return conditions[0] if one else (conditions[0], conditions[1])
 
 
 def _condition(word: str) -> Any:

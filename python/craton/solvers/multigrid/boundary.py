@@ -130,8 +130,8 @@ class SideValues:
 
     def _of_function(self, of: Function, axis: int, end: int, what: str) -> Field:
         """At the centres of a side's faces, or averages over them."""
-        centres = [
-            np.array([end * n * h]) if d == axis else (np.arange(n) + 0.5) * h
+        centres: list[Field] = [
+            np.array([end * n * h]) if d == axis else (np.arange(n, dtype=np.float64) + 0.5) * h
             for d, (n, h) in enumerate(zip(self.cells, self._spacing, strict=True))
         ]
         widths = [h if self._averages and d != axis else 0.0 for d, h in enumerate(self._spacing)]

@@ -31,7 +31,8 @@ def means(
     offsets = [(-width / 12**0.5, width / 12**0.5) if width else (0.0,) for width in widths]
     shifts = list(product(*offsets))
     for shift in shifts:
-        grid = np.meshgrid(*(along + off for along, off in zip(centres, shift, strict=True)), indexing="ij")
+        points = [along + off for along, off in zip(centres, shift, strict=True)]
+        grid = list(np.meshgrid(*points, indexing="ij"))
         if without_axis is not None:
             grid = [np.squeeze(each, without_axis) for each in grid]
         values = numbers(of(*grid), f"{what} are no real numbers", allowed)
@@ -43,7 +44,9 @@ def means(
 
 def in_cells(of: Function, part: Part, spacing: Sequence[float], averages: bool, what: str) -> Field:
     """A function at the centres of a part's cells, or its averages over them."""
-    centres = [(np.arange(cells.start, cells.stop) + 0.5) * h for cells, h in zip(part, spacing, strict=True)]
+    centres: list[Field] = [
+        (np.arange(cells.start, cells.stop, dtype=np.float64) + 0.5) * h for cells, h in zip(part, spacing, strict=True)
+    ]
     return means(of, centres, spacing if averages else (0.0,) * 3, what)
 
 
@@ -59,8 +62,8 @@ class FacesOfFunction:
 
     def __getitem__(self, part: Part) -> Field:
         beside = [0.0 if d == self._axis else 0.5 for d in range(3)]
-        centres = [
-            (np.arange(faces.start, faces.stop) + off) * h
+        centres: list[Field] = [
+            (np.arange(faces.start, faces.stop, dtype=np.float64) + off) * h
             for faces, off, h in zip(part, beside, self._spacing, strict=True)
         ]
         widths = [h if self._averages and d != self._axis else 0.0 for d, h in enumerate(self._spacing)]
