@@ -266,9 +266,10 @@ boxes_of_rank, i fastest. The numerics are those of HPGMG-FV (Shan et al. 2015, 
              R"(Collective, blocking. A problem with coefficients given face by face and cell by cell.
 
 cells: along each dimension; side: cells of a box, as far as they go. order: of the boxes over the ranks. discretisation:
-7pt, fv2 or fv4; smoother: chebyshev, gsrb or jacobi. sides: dirichlet, neumann or robin before the first and behind the last cell
-of each dimension. beta: of each box all faces along the dimension (one more than cells), those that two boxes share in both; empty: 1.
-alpha: of each cell; empty: none. threads: of each rank. spacing: of cells, or zeros for cubes on a grid of length 1.
+7pt, fv2 or fv4; smoother: chebyshev, gsrb or jacobi. sides: dirichlet, neumann or robin before the first and behind the
+last cell of each dimension. beta: of each box all faces along the dimension (one more than cells), those that two boxes
+share in both; empty: 1. alpha: of each cell; empty: none. threads: of each rank. spacing: of cells, or zeros for cubes
+on a grid of length 1.
 robin: a and c of sides so named, (1, 0) else. UserError on every rank for what craton.multigrid.Solver refuses.)")
         .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
              "exchange"_a = "one-wait", "threads"_a = 1, nb::keep_alive<1, 2>(),

@@ -15,6 +15,7 @@ from craton.multigrid.config import Config
 from craton.multigrid.files import Problem
 from craton.runs.words import counted, duration, size_text
 from craton.solvers.multigrid.boundary import sides
+from craton.solvers.multigrid.values import spacing_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,6 +37,8 @@ class Findings:
     """What a solve will be."""
 
     cells: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    """Sides of a cell."""
     operator: str
     box: int
     boxes: int
@@ -63,6 +66,7 @@ class Findings:
         about = "about " if any(n % self.box for n in self.cells) else ""
         rows = (
             ("grid", f"{_times(self.cells)} = {math.prod(self.cells):,} cells, {self.operator}"),
+            ("sides of a cell", " x ".join(f"{h:.4g}" for h in self.spacing)),
             ("boxes", f"{self.boxes:,} of {about}{self.box}^3 cells, at most {self.most_boxes_of_rank:,} on a rank"),
             ("levels", f"{len(self.grids)}: {', '.join(_times(grid) for grid in self.grids)}"),
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
@@ -90,6 +94,7 @@ def examine(config: Config, ranks: int = 0, unknowns_per_s: float | None = None)
     speed = unknowns_per_s or UNKNOWNS_PER_S[operator] * count * config.run.threads
     return Findings(
         cells=cells,
+        spacing=spacing_of(problem.spacing, cells),
         operator=operator,
         box=box,
         boxes=boxes,

@@ -87,8 +87,8 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
     beta_z of faces. A group boundary_values may have any of x_before, x_behind, y_before, ...: a number or an array of the side's
     faces.
 
-    It may have the attributes a, b, beta (a number), operator, spacing (sides of a cell: one number or three), and boundary:
-    "neumann", or one for each dimension as in "dirichlet neumann:dirichlet periodic"; "robin(2,0.5)" is a side where
+    It may have the attributes a, b, beta (a number), operator, and spacing (sides of a cell: one number or three). The attribute
+    boundary is "neumann", or one for each dimension as in "dirichlet neumann:dirichlet periodic". On a side "robin(2,0.5)"
     2 u + 0.5 beta du/dn is given. UserError for what is missing, unknown or of the wrong shape.
     """
     path = Path(path)

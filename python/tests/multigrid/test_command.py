@@ -171,7 +171,10 @@ def test_a_run_on_flat_cells_with_robin_sides(tmp_path, monkeypatch, world):
         spacing=(0.5, 2, 1),
         boundary=("periodic", ("robin", 2, 0.5), ("dirichlet", ("robin", 0, 1))),
     )
-    assert json.loads(done.stdout)["grids"] == [list(grid) for grid in solver.grids]
+    told = json.loads(done.stdout)
+    assert told["grids"] == [list(grid) for grid in solver.grids]
+    assert told["spacing"] == [0.5, 2, 1]
+    assert "0.5 x 2 x 1" in craton("multigrid", "check", "m.toml").stdout
 
     def f(x, y, z):
         def charge(at):

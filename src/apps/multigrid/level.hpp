@@ -129,8 +129,8 @@ class level {
     void fill_halo(int vector);
     /// image = A of, whose ghosts are filled first. Collective.
     void apply(int of, int image);
-    /// image = A u for u = 0 on all cells and these values on Dirichlet and Robin sides, (dimension, end, a cell whose two other coordinates
-    /// count, which may lie beside the grid). u_vector's room is overwritten. Collective.
+    /// image = A u for u = 0 on all cells and these values on Dirichlet and Robin sides, (dimension, end, a cell whose two other
+    /// coordinates count, which may lie beside the grid). u_vector's room is overwritten. Collective.
     using value_on_side = std::function<double(std::size_t dimension, std::size_t end, const array::index3& cell)>;
     void apply_to_boundary(const value_on_side& value, int image);
     /// r = f - A u. Collective.

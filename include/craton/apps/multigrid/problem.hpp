@@ -63,9 +63,9 @@ struct problem {
     /// 1. With one, a must be above 0. Values are read by the solver's constructor alone.
     std::function<double(double x, double y, double z, double h)> alpha{};
     std::span<const double> alpha_values{};
-    /// What is given on a face of the grid's boundary (u, the flux or both, as `sides` says): its value at the face's centre, for fv2 and
-    /// fv4 its average over the face. end: 0 before the first cell of the dimension, 1 behind the last. Goes with f; without one 0.
-    /// fv4 wants fluxes of 0.
+    /// What is given on a face of the grid's boundary (u, the flux or both, as `sides` says): its value at the face's centre, for
+    /// fv2 and fv4 its average over the face. end: 0 before the first cell of the dimension, 1 behind the last. Goes with f;
+    /// without one 0. fv4 wants fluxes of 0.
     std::function<double(int dimension, int end, double x, double y, double z, double h)> on_boundary{};
     /// Sides of a cell along x, y and z, above 0. All 0: cells are cubes, and the longest dimension of the grid has length 1.
     std::array<double, 3> spacing{};

@@ -104,8 +104,8 @@ class Solver:
 
         alpha: a field (of cells), at least 0 everywhere and above 0 somewhere; left out it is 1. a: left out it is 0, with alpha 1.
 
-        boundary: "dirichlet" (u is given), "neumann" (the flux beta du/dn is), ("robin", a, c) (a u + c beta du/dn is) or
-        "periodic"; or one per dimension, each of which may be a pair (before the first cell, behind the last). What is given is 0
+        boundary: "dirichlet" (u is given), "neumann" (the flux beta du/dn is), "periodic" or ("robin", a, c) (a u + c beta du/dn
+        is given). Or one per dimension, each of which may be a pair (before the first cell, behind the last). What is given is 0
         unless `solve` is told something else. n points outwards. Both a and c of a Robin side are at least 0, or at most 0, and
         not both 0; fv4 has no such sides. Where a = 0 and no side fixes u, f must have mean 0, and u has.
 
