@@ -50,7 +50,8 @@ struct solver_options {
 ///
 /// All members are collective over the world but ranks, levels, layout, singular, own_cells and solution.
 ///
-/// Where a = 0 and no side is Dirichlet's or Robin's, u is fixed up to a constant only: f must have mean 0, and the u of mean 0 is found.
+/// Where a = 0 and no side is Dirichlet's or Robin's, u is fixed up to a constant only: f must have mean 0, and the u of mean 0 is
+/// found.
 ///
 /// Values of a rank's cells, in and out: one box after the other in the order of box_layout::blocks_of, i fastest, no ghosts.
 class solver {
