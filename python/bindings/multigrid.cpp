@@ -50,12 +50,17 @@ problem blank(const std::string& discretisation, const std::string& smoother, do
 void make_solver(held* self, runtime::world& ranks, const array::index3& cells, std::int64_t side,
                  const std::array<bool, 3>& periodic, const std::string& order, const std::string& discretisation,
                  const std::string& smoother, double a, double b, const std::array<std::array<std::string, 2>, 3>& sides,
-                 const std::array<values_in, 3>& beta, const values_in& alpha, int threads) {
+                 const std::array<values_in, 3>& beta, const values_in& alpha, int threads, const std::array<double, 3>& spacing,
+                 const std::array<std::array<std::array<double, 2>, 2>, 3>& robin) {
     problem what = blank(discretisation, smoother, a, b);
     what.alpha_values = as_span(alpha);
+    what.spacing = spacing;
     for (std::size_t d = 0; d < 3; ++d) {
         what.beta_values[d] = as_span(beta[d]);
-        for (std::size_t end = 0; end < 2; ++end) what.sides[d][end] = multigrid::boundary_named(sides[d][end]);
+        for (std::size_t end = 0; end < 2; ++end) {
+            what.sides[d][end] = multigrid::boundary_named(sides[d][end]);
+            what.robin[d][end] = {robin[d][end][0], robin[d][end][1]};
+        }
     }
     const nb::gil_scoped_release release;
     new (self) held(ranks, layout_of_grid(ranks, cells, side, periodic, order), what, multigrid::solver_options{{}, threads});
@@ -257,14 +262,15 @@ void bind_multigrid(nb::module_& m) {
 craton.multigrid.Solver is its face. Values are those of this rank's cells: box after box in the order of
 boxes_of_rank, i fastest. The numerics are those of HPGMG-FV (Shan et al. 2015, III).)")
         .def("__init__", &make_solver, "world"_a, "cells"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
-             "a"_a, "b"_a, "sides"_a, "beta"_a, "alpha"_a, "threads"_a = 1, nb::keep_alive<1, 2>(),
+             "a"_a, "b"_a, "sides"_a, "beta"_a, "alpha"_a, "threads"_a, "spacing"_a, "robin"_a, nb::keep_alive<1, 2>(),
              R"(Collective, blocking. A problem with coefficients given face by face and cell by cell.
 
 cells: along each dimension; side: cells of a box, as far as they go. order: of the boxes over the ranks. discretisation:
-7pt, fv2 or fv4; smoother: chebyshev, gsrb or jacobi. sides: dirichlet or neumann before the first and behind the last cell of each
-dimension. beta: of each box all faces along the dimension (one more than cells), those that two boxes share in both; empty: 1.
-alpha: of each cell; empty: none. threads: of each rank. UserError on every rank for what craton.multigrid.Solver
-refuses.)")
+7pt, fv2 or fv4; smoother: chebyshev, gsrb or jacobi. sides: dirichlet, neumann or robin before the first and behind the
+last cell of each dimension. beta: of each box all faces along the dimension (one more than cells), those that two boxes
+share in both; empty: 1. alpha: of each cell; empty: none. threads: of each rank. spacing: of cells, or zeros for cubes
+on a grid of length 1.
+robin: a and c of sides so named, (1, 0) else. UserError on every rank for what craton.multigrid.Solver refuses.)")
         .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
              "exchange"_a = "one-wait", "threads"_a = 1, nb::keep_alive<1, 2>(),
              R"(Collective, blocking. The test problem of HPGMG-FV.

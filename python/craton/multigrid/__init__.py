@@ -1,4 +1,4 @@
-"""Full geometric multigrid on boxes:  a u - b div(beta grad u) = f  on a structured grid of cubic cells.
+"""Full geometric multigrid on boxes:  a u - b div(beta grad u) = f  on a structured grid of equal cells.
 
     from mpi4py import MPI
     import craton

@@ -37,6 +37,8 @@ class BuiltInProblem:
     b: float
     beta: float
     boundary_values: BoundaryValues = None
+    spacing: tuple[float, float, float] | None = None
+    """Sides of a cell; None: cubes, and the longest dimension has length 1."""
 
     def solver(self, world: _craton.World, box: int, *, operator: str | None = None, **settings: Any) -> Solver:
         """Collective: as Problem.solver."""
@@ -48,6 +50,7 @@ class BuiltInProblem:
             a=self.a,
             b=self.b,
             boundary=self.boundary,
+            spacing=self.spacing,
             operator=operator or self.operator,  # type: ignore[arg-type]
             **settings,
         )
@@ -102,4 +105,5 @@ def problem_of(config: Config) -> Problem | BuiltInProblem:
         ours.a,
         ours.b,
         ours.beta,
+        spacing=ours.spacing if any(ours.spacing) else None,
     )

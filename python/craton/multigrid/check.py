@@ -14,6 +14,8 @@ from craton.multigrid.built_in import BuiltInProblem, problem_of
 from craton.multigrid.config import Config
 from craton.multigrid.files import Problem
 from craton.runs.words import counted, duration, size_text
+from craton.solvers.multigrid.boundary import sides
+from craton.solvers.multigrid.values import spacing_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,8 +28,8 @@ CYCLES = 10
 """F-cycles whose work a solve to 1e-8 takes, about."""
 VECTORS, DEPTH, COARSEST = 7, {"7pt": 1, "fv2": 1, "fv4": 2}, {"7pt": 1, "fv2": 1, "fv4": 2}
 """Fields of a level (level.hpp); ghost layers; cells where cycles end."""
-FEW_CELLS = 1000
-"""Cells of an odd grid that is solved as it is, as in coarsening.cpp."""
+FEW_CELLS, SHORT_ENOUGH = 1000, 32
+"""Cells of an odd grid that is solved as it is, and along each of its dimensions, as in coarsening.cpp."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Findings:
     """What a solve will be."""
 
     cells: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    """Sides of a cell."""
     operator: str
     box: int
     boxes: int
@@ -62,6 +66,7 @@ class Findings:
         about = "about " if any(n % self.box for n in self.cells) else ""
         rows = (
             ("grid", f"{_times(self.cells)} = {math.prod(self.cells):,} cells, {self.operator}"),
+            ("sides of a cell", " x ".join(f"{h:.4g}" for h in self.spacing)),
             ("boxes", f"{self.boxes:,} of {about}{self.box}^3 cells, at most {self.most_boxes_of_rank:,} on a rank"),
             ("levels", f"{len(self.grids)}: {', '.join(_times(grid) for grid in self.grids)}"),
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
@@ -89,13 +94,14 @@ def examine(config: Config, ranks: int = 0, unknowns_per_s: float | None = None)
     speed = unknowns_per_s or UNKNOWNS_PER_S[operator] * count * config.run.threads
     return Findings(
         cells=cells,
+        spacing=spacing_of(problem.spacing, cells),
         operator=operator,
         box=box,
         boxes=boxes,
         ranks=count,
         threads=config.run.threads,
         most_boxes_of_rank=most,
-        grids=tuple(grids_of(cells, operator, _is_singular(problem))),
+        grids=tuple(grids_of(cells, operator, _is_singular(problem), problem.spacing, sides(problem.boundary).flat)),
         memory_of_rank=memory,
         unknowns_per_s=speed,
         measured=unknowns_per_s is not None,
@@ -110,26 +116,40 @@ def check_boxes(config: Config, problem: Problem | BuiltInProblem, ranks: int) -
         raise UserError(f"multigrid: boxes = {boxes} on {ranks} ranks; allowed: at least one box per rank")
 
 
-def grids_of(cells: tuple[int, int, int], operator: str, singular: bool) -> list[tuple[int, int, int]]:
-    """Cells of each level, the finest first: half as many along each dimension, rounded up. Small odd grids are solved as they are.
+def grids_of(
+    cells: tuple[int, int, int],
+    operator: str,
+    singular: bool,
+    spacing: tuple[float, float, float] | None = None,
+    flat: tuple[bool, bool, bool] = (False, False, False),
+) -> list[tuple[int, int, int]]:
+    """Cells of each level, the finest first: half as many, rounded up, along the dimensions in which cells are shortest.
 
-    singular: constants are free, so that the coarsest grid has more than one cell.
+    Small odd grids are solved as they are, and so are small ones that have no cells to spare along some dimension (coarsening.cpp).
+    singular: constants are free, so that the coarsest grid has more than one cell. flat: dimensions of which no side fixes u.
     """
-    coarsest = max(COARSEST[operator], 2 if singular else 1)
-    found = [cells]
-    while min(found[-1]) > coarsest:
-        x, y, z = found[-1]
-        if x * y * z <= FEW_CELLS and (x % 2 or y % 2 or z % 2):
-            break
-        found.append(((x + 1) // 2, (y + 1) // 2, (z + 1) // 2))
-    return found
+    found, lengths = [cells], list(spacing or (1.0, 1.0, 1.0))
+    while True:
+        last = found[-1]
+        small = math.prod(last) <= FEW_CELLS and max(last) <= SHORT_ENOUGH
+        coarsest = max(COARSEST[operator], 2 if singular and small else 1)
+        may_be = [n > coarsest for n in last]
+        counts = [may or (free and n > 1) for may, free, n in zip(may_be, flat, last, strict=True)]
+        if small and (not all(may_be) or any(n % 2 for n in last)):
+            return found
+        shortest = min((h for h, does in zip(lengths, counts, strict=True) if does), default=math.inf)
+        halved = [may and h < math.sqrt(2) * shortest for h, may in zip(lengths, may_be, strict=True)]
+        if not any(halved):
+            return found
+        x, y, z = ((n + 1) // 2 if half else n for n, half in zip(last, halved, strict=True))
+        found.append((x, y, z))
+        lengths = [h * (2 if half else 1) for h, half in zip(lengths, halved, strict=True)]
 
 
 def _is_singular(problem: Problem | BuiltInProblem) -> bool:
     has_alpha = isinstance(problem, Problem) and problem.has_alpha
     a = (1.0 if has_alpha else 0.0) if problem.a is None else problem.a
-    flat = [end for side in problem.boundary for end in ((side,) if isinstance(side, str) else side)]
-    return a == 0 and "dirichlet" not in flat
+    return a == 0 and all(sides(problem.boundary).flat)
 
 
 def _times(cells: tuple[int, int, int]) -> str:

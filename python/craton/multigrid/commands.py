@@ -105,7 +105,7 @@ def run(
         craton multigrid run my-problem.h5 --box 32 --ranks 2
 
     A problem file has the dataset f (nx, ny, nz). It may have alpha and beta of that shape, or beta_x, beta_y and beta_z of faces.
-    It may have a group boundary_values, and attributes a, b, beta, boundary and operator. Each rank reads its own boxes.
+    It may have a group boundary_values, and attributes a, b, beta, boundary, operator and spacing. Each rank reads its own boxes.
 
     The folder of results has solution.h5 with the dataset u, record.json and report.html. The exit code is 3 if the tolerance is
     not reached. `craton multigrid resume` then solves with more cycles.

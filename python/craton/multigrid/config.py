@@ -31,6 +31,8 @@ __all__ = ["TABLES", "Config", "load_config", "template"]
 
 HDF5 = (".h5", ".hdf5")
 """Endings of problem files."""
+LARGEST = 1e30
+"""Sides of cells are between 1 over it and it."""
 RIGHT_HAND_SIDES = ("sines", "charges", "constant")
 
 
@@ -42,9 +44,19 @@ def _cells(value: Any) -> tuple[int, int, int]:
     return three[0], three[1], three[2]
 
 
+def _spacing(value: Any) -> tuple[float, float, float]:
+    three = [value] * 3 if isinstance(value, int | float) else value
+    numbers = isinstance(three, list | tuple) and all(
+        isinstance(h, int | float) and not isinstance(h, bool) and 0 <= h <= LARGEST for h in three
+    )
+    if not numbers or len(three) != 3 or (any(three) and min(three) < 1 / LARGEST):
+        raise ValueError(f"a number in [{1 / LARGEST:g}, {LARGEST:g}], or three of them, or 0 for all")
+    return float(three[0]), float(three[1]), float(three[2])
+
+
 @dataclass(frozen=True)
 class ProblemConfig:
-    """a alpha u - b div(beta grad u) = f on cubic cells; the longest dimension has length 1.
+    """a alpha u - b div(beta grad u) = f on a grid of equal cells.
 
     Fields of your own are in an HDF5 file, which says all of this table; without one alpha and beta are constant.
     """
@@ -53,6 +65,11 @@ class ProblemConfig:
         "", text, 'HDF5 file with f and coefficients (docs/multigrid.md); "": what follows', path="input"
     )
     cells: tuple[int, int, int] = setting((64, 64, 64), _cells, "cells along x, y, z, or one number for a cube")
+    spacing: tuple[float, float, float] = setting(
+        (0.0, 0.0, 0.0),
+        _spacing,
+        "sides of a cell along x, y, z, or one number; 0: cubes, and the longest dimension is 1",
+    )
     right_hand_side: str = setting(
         "sines",
         choice(*RIGHT_HAND_SIDES),
@@ -61,7 +78,8 @@ class ProblemConfig:
     boundary: str = setting(
         "dirichlet",
         text,
-        '"dirichlet", "neumann" or "periodic"; or three, each of which may be a pair: "dirichlet neumann:dirichlet periodic"',
+        '"dirichlet", "neumann", "robin(A,C)" (A u + C beta du/dn = 0) or "periodic"; or three, each of which may be a pair: '
+        '"dirichlet neumann:dirichlet periodic"',
     )
     a: float = setting(0.0, number(0, 1e30), "factor of u; alpha is 1")
     b: float = setting(1.0, number(1e-30, 1e30), "factor of the divergence")

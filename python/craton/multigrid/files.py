@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from craton.runs.agreement import on_all
 from craton.runs.hdf5_files import hdf5_file, opened_hdf5, refused
 from craton.runs.hdf5_writing import written_hdf5
 from craton.runs.seals import seal
-from craton.solvers.multigrid.boundary import KINDS, BoundaryValues, Side
+from craton.solvers.multigrid.boundary import KINDS, BoundaryValues, Side, sides
 from craton.solvers.multigrid.faces import harmonic_means
 from craton.solvers.multigrid.solver import OPERATORS, Solver
 from craton.solvers.multigrid.values import Faces, Field
@@ -31,7 +32,7 @@ AXES = "xyz"
 ENDS = ("before", "behind")
 DATASETS = ("f", "alpha", "beta", *(f"beta_{axis}" for axis in AXES))
 SIDES = tuple(f"{axis}_{end}" for axis in AXES for end in ENDS)
-ATTRIBUTES = ("a", "b", "beta", "boundary", "operator")
+ATTRIBUTES = ("a", "b", "beta", "boundary", "operator", "spacing")
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,13 @@ class Problem:
     beta: float | str
     """A number, or "cells" or "faces": there are datasets."""
     has_alpha: bool
+    spacing: tuple[float, float, float] | None = None
+    """Sides of a cell; None: cubes, and the longest dimension has length 1."""
 
     @property
     def periodic(self) -> tuple[bool, bool, bool]:
         """Whether each dimension is periodic."""
-        x, y, z = (side in ("periodic", ("periodic", "periodic")) for side in self.boundary)
-        return x, y, z
+        return sides(self.boundary).periodic
 
     def solver(self, world: _craton.World, box: int, *, operator: str | None = None, **settings: Any) -> Solver:
         """Collective: the solver of this problem. Coefficients are read by each rank for its own boxes."""
@@ -67,6 +69,7 @@ class Problem:
                 a=self.a,
                 b=self.b,
                 boundary=self.boundary,
+                spacing=self.spacing,
                 operator=operator or self.operator,  # type: ignore[arg-type]
                 **settings,
             )
@@ -84,8 +87,9 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
     beta_z of faces. A group boundary_values may have any of x_before, x_behind, y_before, ...: a number or an array of the side's
     faces.
 
-    It may have the attributes a, b, beta (a number), operator, and boundary: "neumann", or one for each dimension as in "dirichlet
-    neumann:dirichlet periodic". UserError for what is missing, unknown or of the wrong shape.
+    It may have the attributes a, b, beta (a number), operator, and spacing (sides of a cell: one number or three). The attribute
+    boundary is "neumann", or one for each dimension as in "dirichlet neumann:dirichlet periodic". On a side "robin(2,0.5)"
+    2 u + 0.5 beta du/dn is given. UserError for what is missing, unknown or of the wrong shape.
     """
     path = Path(path)
     with opened_hdf5(path, ALLOWED, foreign=True) as file:
@@ -115,6 +119,7 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
             b,
             _kind_of_beta(path, file, cells),
             "alpha" in file,
+            _spacing(path, file),
         )
 
 
@@ -264,6 +269,17 @@ def _above_0(path: Path, file: h5py.File, name: str) -> float:
     return number
 
 
+def _spacing(path: Path, file: h5py.File) -> tuple[float, float, float] | None:
+    if "spacing" not in file.attrs:
+        return None
+    value = np.asarray(file.attrs["spacing"])
+    real = value.dtype.kind in "fiu" and value.shape in ((), (1,), (3,))
+    if not real or not np.all((value > 0) & np.isfinite(value)):
+        raise UserError(f"{path}: attribute spacing = {value.tolist()!r}; allowed: a number above 0, or three")
+    x, y, z = (float(h) for h in np.broadcast_to(value, 3))
+    return x, y, z
+
+
 def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]) -> None:
     for name in found:
         if name not in known:
@@ -271,24 +287,35 @@ def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]
 
 
 def boundary_of(path: Path, text: str, name: str = "attribute boundary") -> tuple[Side, Side, Side]:
-    """Reads words such as "dirichlet neumann:dirichlet periodic", or one for all. UserError, which names `name`, for others."""
+    """Reads words such as "dirichlet neumann:robin(2,0.5) periodic", or one for all. UserError, which names `name`, for others."""
     words = text.split()
-    sides = [_side(word) for word in (words * 3 if len(words) == 1 else words)]
-    if len(sides) != 3 or None in sides:
+    found = [_side(word) for word in (words * 3 if len(words) == 1 else words)]
+    if len(found) != 3 or None in found:
         raise UserError(
-            f"{path}: {name} = '{text}'; allowed: {', '.join(KINDS)}, or three of them, each of which may be a "
+            f"{path}: {name} = '{text}'; allowed: {', '.join(KINDS)}, robin(A,C), or three of them, each of which may be a "
             "pair as in neumann:dirichlet"
         )
-    return sides[0], sides[1], sides[2]  # type: ignore[return-value]
+    return found[0], found[1], found[2]  # type: ignore[return-value]
 
 
 def _side(word: str) -> Side | None:
     """None: there is none such."""
     ends = word.split(":")
     one = len(set(ends)) == 1
-    if len(ends) > 2 or any(end not in KINDS for end in ends) or ("periodic" in ends and not one):
+    conditions = [_condition(end) for end in ends]
+    if len(ends) > 2 or None in conditions or ("periodic" in ends and not one):
         return None
-    return ends[0] if one else (ends[0], ends[1])  # type: ignore[return-value]
+    return conditions[0] if one else (conditions[0], conditions[1])
+
+
+def _condition(word: str) -> Any:
+    """None: there is none such."""
+    robin = re.fullmatch(r"robin\(([^,()]+),([^,()]+)\)", word)
+    if robin is None:
+        return word if word in KINDS else None
+    with suppress(ValueError):
+        return "robin", float(robin[1]), float(robin[2])
+    return None
 
 
 def _side_values(path: Path, file: h5py.File) -> BoundaryValues:

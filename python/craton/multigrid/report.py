@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["write_report"]
 
+MOST_ELONGATED = 6
+"""A slice longer than that for its width is drawn wider than it is."""
+
 
 def write_report(folder: str | Path) -> Path:
     """Draws report.html from what a run has left in its folder; returns its path. Not collective.
@@ -100,10 +103,9 @@ def _slice(place: MultigridFolder, record: MultigridRecord) -> Section:
     middle = record.cells[2] // 2
     with opened_hdf5(place.solution, "the solution of a run", wrong="cannot be read") as file:
         values = file["u"][:, :, middle]
-    longest = max(record.cells)
-    z = (middle + 0.5) / longest
-    caption = f"u in the plane z = {z:.3f}; lengths are in those of the longest dimension."
-    figure = _slice_figure(values, (record.cells[0] / longest, record.cells[1] / longest))
+        hx, hy, hz = file.attrs.get("spacing", [1 / max(record.cells)] * 3)
+    caption = f"u in the plane z = {(middle + 0.5) * hz:.4g}."
+    figure = _slice_figure(values, (record.cells[0] * hx, record.cells[1] * hy))
     return Section("Solution", [Picture(figure, caption, narrow=True)], id="solution", menu="solution")
 
 
@@ -113,7 +115,13 @@ def _slice_figure(values: NDArray[np.float64], lengths: tuple[float, float]) -> 
     axes = figure.subplots()
     largest = float(np.abs(values).max()) or 1.0
     image = axes.imshow(
-        values.T, origin="lower", extent=(0, lengths[0], 0, lengths[1]), cmap="RdBu_r", vmin=-largest, vmax=largest
+        values.T,
+        origin="lower",
+        extent=(0, lengths[0], 0, lengths[1]),
+        aspect="equal" if max(lengths) <= MOST_ELONGATED * min(lengths) else "auto",
+        cmap="RdBu_r",
+        vmin=-largest,
+        vmax=largest,
     )
     axes.set(xlabel="x", ylabel="y")
     figure.colorbar(image, label="u")

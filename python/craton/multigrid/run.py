@@ -149,6 +149,7 @@ class _Job:
         record = self._record(solution, reached)
         facts = {"residuals": solution.residuals, "converged": solution.converged, "tolerance": ours.tolerance}
         facts |= {"operator": self._operator, "method": ours.method, "smoother": ours.smoother, "box": solver.box}
+        facts |= {"spacing": solver.spacing}
         write_field(place.solution, "u", solver, solution.u, facts)
         steps = len(record.residuals)
         end_run(comm, folder, place, progress, record, phase="solve", done=steps, unit="cycles")

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from craton import UserError, World, multigrid
+from craton import UserError, World, _craton, multigrid
 from craton._launch import run_under_mpi
 from mpi4py import MPI
 
@@ -21,6 +21,7 @@ def world():
 
 
 def converges(world, cells, operator, boundary, cycles=12):
+    """Cycles that it took."""
     random = np.random.default_rng(sum(cells))
     beta = [1 + 0.5 * random.uniform(size=[n + (d == axis) for d, n in enumerate(cells)]) for axis in range(3)]
     solver = multigrid.Solver(world, cells, 16, operator=operator, boundary=boundary, beta=beta)
@@ -28,6 +29,7 @@ def converges(world, cells, operator, boundary, cycles=12):
     found = solver.solve(f, tolerance=1e-10, most=cycles, unconverged="ignore")
     assert found.converged, (cells, operator, boundary, found.residuals[-1])
     assert np.abs(f - solver.apply(found.u)).max() <= 1.1e-10 * np.abs(f).max()
+    return found.cycles
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -38,12 +40,41 @@ def test_sizes_that_are_no_powers_of_two_converge(world, cells, operator):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_a_hundred_sizes_converge(world, operator):
+def test_a_hundred_sizes_converge(world):
+    """With -s a line for each size: cycles of each operator, Dirichlet and mixed sides."""
     random = np.random.default_rng(200)
-    for cells in random.integers(10, 201, size=(100, 3)).tolist():
-        for boundary in BOUNDARIES:
-            converges(world, tuple(cells), operator, boundary)
+    for number, cells in enumerate(random.integers(10, 201, size=(100, 3)).tolist(), start=1):
+        found = [
+            [converges(world, tuple(cells), operator, boundary) for boundary in BOUNDARIES] for operator in OPERATORS
+        ]
+        print(number, cells, dict(zip(OPERATORS, found, strict=True)), flush=True)
+
+
+HPGMG = {
+    ("7pt", 5, 16): 5.190452561318260e-03,
+    ("fv2", 5, 16): 1.892462347007863e-03,
+    ("fv4", 5, 16): 3.822467091389680e-05,
+    ("7pt", 3, 32): 4.503896918894991e-03,
+    ("fv2", 3, 32): 1.382203486344957e-03,
+    ("fv4", 3, 32): 2.040759939533389e-05,
+    ("7pt", 6, 32): 2.212596042428398e-03,
+    ("fv2", 6, 32): 3.769747726819093e-04,
+    ("fv4", 6, 32): 1.623695629379214e-06,
+}
+"""Operator, boxes along each dimension, cells of each: the "rel" that HPGMG-FV prints (a93ff23, GSRB), as in any_size_test.cpp; at
+192^3 on 6^3 boxes of 32^3, with fv4 on 2^3 of 96^3."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("operator", "boxes", "side"), HPGMG)
+def test_an_f_cycle_ends_where_that_of_hpgmg_does(world, operator, boxes, side):
+    solver = _craton.MultigridSolver(world, (boxes,) * 3, side, "morton", operator, "gsrb", 0.0, 1.0)
+    solver.f_cycle()
+    found, printed = solver.relative_residual(), HPGMG[operator, boxes, side]
+    print(
+        f"{operator} {boxes * side}^3: {found:.15e}, HPGMG-FV {printed:.15e}, {abs(found / printed - 1):.1e} of it apart"
+    )
+    assert found == pytest.approx(printed, rel=1e-6)
 
 
 def test_own_parts_have_room_for_the_largest_box(world):

@@ -151,6 +151,44 @@ def test_levels_that_check_tells_are_the_solvers(world, cells, box, operator, bo
     assert grids_of(cells, operator, solver.singular) == solver.grids
 
 
+def test_a_run_on_flat_cells_with_robin_sides(tmp_path, monkeypatch, world):
+    """Of the command line as of Python; check tells the grids."""
+    monkeypatch.chdir(tmp_path)
+    configured(
+        tmp_path,
+        problem='cells = [16, 16, 24]\nspacing = [0.5, 2, 1]\nright_hand_side = "charges"\n'
+        'boundary = "periodic robin(2,0.5) dirichlet:robin(0,1)"',
+        solver="tolerance = 1e-11",
+    )
+    done = craton("multigrid", "check", "m.toml", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    done_run = craton("multigrid", "run", "m.toml", "--no-report")
+    assert (done_run.returncode, done_run.stderr) == (0, "")
+    solver = multigrid.Solver(
+        world,
+        (16, 16, 24),
+        8,
+        spacing=(0.5, 2, 1),
+        boundary=("periodic", ("robin", 2, 0.5), ("dirichlet", ("robin", 0, 1))),
+    )
+    told = json.loads(done.stdout)
+    assert told["grids"] == [list(grid) for grid in solver.grids]
+    assert told["spacing"] == [0.5, 2, 1]
+    assert "0.5 x 2 x 1" in craton("multigrid", "check", "m.toml").stdout
+
+    def f(x, y, z):
+        def charge(at):
+            of = ((x / 8, at), (y / 32, 0.5), (z / 24, 0.5))
+            return np.exp(-sum(((each - middle) / 0.06) ** 2 for each, middle in of) / 2)
+
+        return charge(0.25) - charge(0.75)
+
+    expected = solver.solve(f, tolerance=1e-11).u
+    np.testing.assert_allclose(solution(tmp_path / "m-run"), expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+    with h5py.File(tmp_path / "m-run" / "solution.h5") as file:
+        assert file.attrs["spacing"].tolist() == [0.5, 2, 1]
+
+
 def test_names_of_the_package():
     assert set(multigrid.__all__) <= set(dir(multigrid))
     assert all(getattr(multigrid, name) is not None for name in multigrid.__all__)
@@ -216,6 +254,16 @@ def test_records_are_picklable_and_read_back(tmp_path, monkeypatch):
         ({"problem": "cells = [16, 16]"}, "[problem] cells = [16, 16]; allowed"),
         ({"problem": "cells = true"}, "[problem] cells = true; allowed"),
         ({"problem": 'cells = 16\nboundary = "robin"'}, "[problem] boundary = 'robin'; allowed: dirichlet, neumann"),
+        (
+            {"problem": 'cells = 16\nboundary = "robin(1)"'},
+            "[problem] boundary = 'robin(1)'; allowed: dirichlet, neumann",
+        ),
+        (
+            {"problem": "cells = 16\nspacing = [1, 2]"},
+            "[problem] spacing = [1, 2]; allowed: a number in [1e-30, 1e+30]",
+        ),
+        ({"problem": "cells = 16\nspacing = [1, 0, 2]"}, "[problem] spacing = [1, 0, 2]; allowed"),
+        ({"problem": "cells = 16\nspacing = -1"}, "[problem] spacing = -1; allowed"),
         ({"problem": 'cells = 16\nright_hand_side = "none"'}, '"sines" or "charges" or "constant"'),
         ({"problem": "cells = 16\nbeta = -1"}, "[problem] beta = -1; allowed: a number in [1e-30, 1e+30]"),
         ({"problem": 'file = "none.h5"'}, "[problem] file"),

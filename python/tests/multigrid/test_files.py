@@ -81,6 +81,31 @@ def test_a_problem_from_a_file_is_that_from_arrays(world, tmp_path, ranks, metho
     assert float(lines[-1][1]) == pytest.approx(expected.residuals[-1], rel=1e-2)
 
 
+def test_spacing_and_robin_sides_of_a_file(world, tmp_path):
+    fields = write_problem(tmp_path / "p.h5")
+    with h5py.File(tmp_path / "p.h5", "r+") as file:
+        file.attrs["spacing"] = [0.1, 0.3, 0.2]
+        file.attrs["boundary"] = "robin(2,0.5) periodic neumann:robin(1e-2,3)"
+    done = solve(tmp_path / "p.h5", "--box", 8, "--ranks", 2, "--tolerance", 1e-11, "--operator", "fv2")
+    assert (done.returncode, done.stderr) == (0, "")
+    solver = multigrid.Solver(
+        world,
+        CELLS,
+        8,
+        beta=multigrid.faces_of_cells(fields["beta"], (False, True, False)),
+        alpha=fields["alpha"],
+        a=100,
+        boundary=(("robin", 2, 0.5), "periodic", ("neumann", ("robin", 1e-2, 3))),
+        operator="fv2",
+        spacing=(0.1, 0.3, 0.2),
+    )
+    values = ((2.0, None), None, (None, 1.0))
+    expected = solver.solve(fields["f"], boundary_values=values, tolerance=1e-11).u
+    with h5py.File(tmp_path / "p-run" / "solution.h5") as file:
+        np.testing.assert_allclose(file["u"][()], expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+        assert file.attrs["spacing"].tolist() == [0.1, 0.3, 0.2]
+
+
 def test_fields_go_to_files_and_back(world, tmp_path):
     path = tmp_path / "field.h5"
     solver = multigrid.Solver(world, CELLS, 8)
@@ -167,6 +192,22 @@ BAD_FILES = [
     (say("b", 0.0), "p.h5: attribute b = 0; allowed: above 0, and finite"),
     (say("a", "x"), "p.h5: attribute a = 'x'; allowed: a number"),
     (say("c", 1), "p.h5: attribute 'c'; allowed: a, b, beta, boundary, operator"),
+    (
+        say("boundary", "robin(1)"),
+        "p.h5: attribute boundary = 'robin(1)'; allowed: dirichlet, neumann, periodic, robin(A,C)",
+    ),
+    (say("boundary", "robin(1,x)"), "p.h5: attribute boundary = 'robin(1,x)'; allowed"),
+    (
+        say("boundary", "dirichlet periodic:robin(1,2) neumann"),
+        "p.h5: attribute boundary = 'dirichlet periodic:robin(1,2)",
+    ),
+    (
+        say("boundary", "dirichlet periodic neumann:robin(1,-2)"),
+        "a = 1, c = -2 in a u + c beta du/dn on the side behind the last z",
+    ),
+    (say("spacing", "x"), "p.h5: attribute spacing = 'x'; allowed: a number above 0, or three"),
+    (say("spacing", [1.0, 2.0]), "p.h5: attribute spacing = [1.0, 2.0]; allowed: a number above 0, or three"),
+    (say("spacing", [1.0, 0.0, 2.0]), "p.h5: attribute spacing = [1.0, 0.0, 2.0]; allowed"),
     (say("operator", "fv3"), "p.h5: attribute operator = 'fv3'; allowed: 7pt, fv2, fv4"),
     (with_nan("f"), "right-hand side at cell (15, 23, 7) = nan; allowed: a finite number"),
     (with_nan("beta"), "beta of a cell = nan; allowed: positive and finite"),

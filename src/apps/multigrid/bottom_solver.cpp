@@ -2,6 +2,9 @@
 
 #include "input.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace craton::multigrid {
 
 namespace {
@@ -10,7 +13,10 @@ enum : int { shadow = vectors_of_level, r, p, q, a_q, s, a_t, t = q };
 static_assert(a_t + 1 - vectors_of_level == bottom_vectors);
 
 constexpr double fall = 1e-3;
-constexpr int most_steps = 200;
+// A long grid takes as many steps as it has cells along it.
+int most_steps(const level& grid) {
+    return static_cast<int>(std::max<std::int64_t>(200, 2 * std::ranges::max(grid.layout().grid().high)));
+}
 
 // One rank alone needs no reductions, and the others are not there.
 double largest(const level& grid, int x) { return grid.on_one_rank() ? grid.own_max_norm(x) : grid.max_norm(x); }
@@ -23,7 +29,8 @@ void iterate(level& grid, int u, int f) {
     grid.combine(1, shadow, 0, shadow, p);
     double rho = product(grid, r, shadow);
     if (rho == 0) return;
-    for (int step = 0; step < most_steps; ++step) {
+    const int most = most_steps(grid);
+    for (int step = 0; step < most; ++step) {
         grid.multiply(inverse_diagonal_vector, p, q);
         grid.apply(q, a_q);
         const double with_shadow = product(grid, a_q, shadow);

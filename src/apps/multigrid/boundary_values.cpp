@@ -92,15 +92,17 @@ double extended(const array::box_layout& layout, const value_of_face& value, std
 
 void take(level& finest, const value_of_face& value) {
     const auto& layout = finest.layout();
-    finest.apply_to_boundary(
-        [&](std::size_t d, std::size_t end, const index3& cell) { return extended(layout, value, d, end, cell); }, scratch_vector);
+    const auto of_u = [&](std::size_t d, std::size_t end, const index3& cell) {
+        return finest.value_factor(d, end) * extended(layout, value, d, end, cell);
+    };
+    finest.apply_to_boundary(of_u, scratch_vector);
     finest.combine(1, f_vector, -1, scratch_vector, f_vector);
-    const double of_flux = finest.b() / finest.h();
     for_own_faces(finest, [&](std::size_t d, std::size_t end, std::int64_t box, const index3& c) {
         if (finest.side(d, end) != boundary::neumann) return;
         const box_shape shape = finest.shape(box);
         const std::int64_t at = c[0] + c[1] * shape.pitch + c[2] * shape.plane;
-        finest.at(box, f_vector)[at] += of_flux * value(d, end, in_grid(finest, box, c));
+        finest.at(box, f_vector)[at] +=
+            finest.b() / finest.cell_side(d) * finest.value_factor(d, end) * value(d, end, in_grid(finest, box, c));
     });
     finest.set(u_vector, 0);
 }
@@ -131,14 +133,13 @@ std::string check_sizes(const array::box_layout& layout, const side_values& valu
 
 void take_boundary_into_right_hand_side(level& finest, const problem& what) {
     if (!anywhere(finest, static_cast<bool>(what.on_boundary))) return;
-    const double h = finest.h();
     const index3 n = finest.layout().grid().high;
     const auto value = [&](std::size_t d, std::size_t end, const index3& cell) {
         if (!what.on_boundary) return 0.0;
         std::array<double, 3> x{};
-        for (std::size_t e = 0; e < 3; ++e) x[e] = (static_cast<double>(cell[e]) + 0.5) * h;
-        x[d] = end == 0 ? 0 : static_cast<double>(n[d]) * h;
-        return what.on_boundary(static_cast<int>(d), static_cast<int>(end), x[0], x[1], x[2], h);
+        for (std::size_t e = 0; e < 3; ++e) x[e] = (static_cast<double>(cell[e]) + 0.5) * finest.cell_side(e);
+        x[d] = end == 0 ? 0 : static_cast<double>(n[d]) * finest.cell_side(d);
+        return what.on_boundary(static_cast<int>(d), static_cast<int>(end), x[0], x[1], x[2], finest.h());
     };
     agree(finest.grid().ranks(), check_faces(finest, value));
     take(finest, value);

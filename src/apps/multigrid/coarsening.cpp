@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,8 @@ namespace {
 
 constexpr std::int64_t smallest_box_to_halve = 16; // boxes of 8 are gathered
 constexpr std::int64_t few_cells = 1000;           // of an odd grid that is solved as it is, as one of 3^3, 5^3 or 7^3 cells
+
+constexpr std::int64_t short_enough = 32; // along each dimension, of such a grid
 
 using cuts_along = std::vector<std::int64_t>;
 
@@ -38,12 +42,21 @@ cuts_along gathered(const cuts_along& halves, bool small) {
 
 } // namespace
 
-array::box_layout::shape halved(const array::box_layout::shape& fine) {
+array::box_layout::shape halved(const array::box_layout::shape& fine, const std::array<bool, 3>& along) {
     auto cuts = cuts_of(fine);
-    for (auto& along : cuts) {
-        for (auto& each : along) each = (each + 1) / 2;
+    for (std::size_t d = 0; d < 3; ++d) {
+        if (!along[d]) continue;
+        for (auto& each : cuts[d]) each = (each + 1) / 2;
     }
     return array::box_layout::of_cuts(std::move(cuts), fine.periodic, fine.order);
+}
+
+std::array<bool, 3> halved_dimensions(const array::box_layout::shape& fine, const array::box_layout::shape& coarse) {
+    const auto before = cuts_of(fine);
+    const auto after = cuts_of(coarse);
+    std::array<bool, 3> found{};
+    for (std::size_t d = 0; d < 3; ++d) found[d] = before[d].back() != after[d].back();
+    return found;
 }
 
 std::optional<std::int64_t> odd_cut(const array::box_layout::shape& of) {
@@ -54,15 +67,28 @@ std::optional<std::int64_t> odd_cut(const array::box_layout::shape& of) {
     return {};
 }
 
-std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest, std::int64_t depth) {
+std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, const coarsening_rules& rules,
+                                                const std::array<double, 3>& sides) {
     const auto cuts = cuts_of(fine);
     const std::array<std::int64_t, 3> cells{cuts[0].back(), cuts[1].back(), cuts[2].back()};
-    const std::int64_t shortest = std::ranges::min(cells);
     const bool odd = std::ranges::any_of(cells, [](std::int64_t n) { return n % 2 != 0; });
-    if (shortest <= coarsest || (shortest + 1) / 2 < depth || odd_cut(fine)) return {};
-    if (odd && cells[0] * cells[1] * cells[2] <= few_cells) return {};
-    auto next = cuts_of(halved(fine));
-    for (std::size_t d = 0; d < 3; ++d) next[d] = gathered(next[d], thinnest(cuts[d]) < smallest_box_to_halve);
+    const bool small = cells[0] * cells[1] * cells[2] <= few_cells && std::ranges::max(cells) <= short_enough;
+    const std::int64_t coarsest = std::max<std::int64_t>(rules.coarsest, rules.singular && small ? 2 : 1);
+    std::array<bool, 3> may_be{};
+    double shortest = HUGE_VAL;
+    for (std::size_t d = 0; d < 3; ++d) {
+        may_be[d] = cells[d] > coarsest && (cells[d] + 1) / 2 >= rules.depth;
+        // Strong coupling along a flat dimension would keep smoothers from what varies along longer cells.
+        if (may_be[d] || (rules.flat[d] && cells[d] > 1)) shortest = std::min(shortest, sides[d]);
+    }
+    if (odd_cut(fine) || (small && (odd || std::ranges::count(may_be, true) < 3))) return {};
+    std::array<bool, 3> along{};
+    for (std::size_t d = 0; d < 3; ++d) along[d] = may_be[d] && sides[d] < std::numbers::sqrt2 * shortest;
+    if (std::ranges::count(along, true) == 0) return {};
+    auto next = cuts_of(halved(fine, along));
+    for (std::size_t d = 0; d < 3; ++d) {
+        if (along[d]) next[d] = gathered(next[d], thinnest(cuts[d]) < smallest_box_to_halve);
+    }
     return array::box_layout::of_cuts(std::move(next), fine.periodic, fine.order);
 }
 

@@ -58,7 +58,7 @@ std::string place(const level& of, std::int64_t box, const index3& c) {
 
 std::array<double, 3> centre(const level& of, std::int64_t box, const index3& c) {
     const index3 low = of.layout().cells(box).low;
-    const auto at = [&](std::size_t d) { return (static_cast<double>(low[d] + c[d]) + 0.5) * of.h(); };
+    const auto at = [&](std::size_t d) { return (static_cast<double>(low[d] + c[d]) + 0.5) * of.cell_side(d); };
     return {at(0), at(1), at(2)};
 }
 
@@ -110,11 +110,11 @@ void put_beta(level& to, const problem& what) {
                 value = values[at];
             } else if (what.beta) {
                 auto x = centre(to, box, c);
-                x[d] -= 0.5 * to.h();
+                x[d] -= 0.5 * to.cell_side(d);
                 value = what.beta(static_cast<int>(d), x[0], x[1], x[2], to.h());
             }
-            const bool no_flux = (first && outer[0] && what.sides[d][0] == boundary::neumann) ||
-                                 (last && outer[1] && what.sides[d][1] == boundary::neumann);
+            const bool no_flux = (first && outer[0] && to.side(d, 0) == boundary::neumann) ||
+                                 (last && outer[1] && to.side(d, 1) == boundary::neumann);
             if (no_flux) value = 0;
             if (failure.empty() && !no_flux && !(value > 0 && std::isfinite(value)))
                 failure = fmt::format("multigrid: beta on the face normal to {} before cell {} = {}; allowed: positive and finite",

@@ -30,8 +30,17 @@ namespace {
 // Boxes smaller than this do not repay the wider halo that two steps at a time want.
 constexpr std::int64_t smallest_box_for_pairs = 16;
 
+// Round an odd number of cells red would meet red, and half sweeps of Gauss-Seidel leave a rough residual there: cycles then took
+// half as many again.
+smoother smoother_on(const problem& what, const array::box_layout& layout) {
+    bool red_meets_red = false;
+    for (std::size_t d = 0; d < 3; ++d) red_meets_red = red_meets_red || (layout.periodic()[d] && layout.grid().high[d] % 2 != 0);
+    return red_meets_red && what.smooth == smoother::gauss_seidel ? smoother::chebyshev : what.smooth;
+}
+
 bool by_pairs(const problem& what, const array::box_layout& layout) {
-    return what.smooth == smoother::chebyshev && what.kind != discretisation::fv4 && layout.thinnest() >= smallest_box_for_pairs;
+    return smoother_on(what, layout) == smoother::chebyshev && what.kind != discretisation::fv4 &&
+           layout.thinnest() >= smallest_box_for_pairs;
 }
 
 bool has_alpha(const problem& what) { return what.alpha || !what.alpha_values.empty(); }
@@ -45,7 +54,7 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 
 level::level(runtime::world& ranks, const array::box_layout& layout, const array::index3& finest, const problem& what,
              const exchange_setup& exchange, int extra)
-    : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
+    : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(smoother_on(what, layout)), a_(what.a), b_(what.b),
       alpha_vector_(has_alpha(what) ? vectors_of_level + extra : -1), layout_(layout),
       grid_(ranks, layout, vectors_of_level + extra + (has_alpha(what) ? 1 : 0), ghost_of(traits_, what, layout)),
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
@@ -56,15 +65,37 @@ level::level(runtime::world& ranks, const array::box_layout& layout, const array
         own_cells_ += static_cast<std::size_t>(layout_.cells(box).cells());
     }
     const array::index3 cells = layout_.grid().high;
-    // The dimension of length 1. That with most cells here may be another, since halves are rounded up.
+    // The dimension with most cells here may be another, since halves are rounded up.
     const auto longest = static_cast<std::size_t>(std::ranges::max_element(finest) - finest.begin());
-    h_ = 1.0 / static_cast<double>(cells[longest]);
+    const bool cubes = what.spacing[0] == 0;
+    const auto fine_cells_per_cell = [&](std::size_t d) { return static_cast<double>(finest[d]) / static_cast<double>(cells[d]); };
+    h_ = cubes ? 1.0 / static_cast<double>(cells[longest]) : what.spacing[longest] * fine_cells_per_cell(longest);
     for (std::size_t d = 0; d < 3; ++d) {
-        if (cells[d] * finest[longest] == cells[longest] * finest[d]) continue; // as long a cell: 1 to the last bit
-        const double ratio = static_cast<double>(cells[d] * finest[longest]) / static_cast<double>(cells[longest] * finest[d]);
+        cell_sides_[d] = h_;
+        const bool same_shape = cubes || what.spacing[d] == what.spacing[longest];
+        if (same_shape && cells[d] * finest[longest] == cells[longest] * finest[d]) continue; // as long a cell to the last bit
+        const double of_cells = static_cast<double>(cells[d] * finest[longest]) / static_cast<double>(cells[longest] * finest[d]);
+        const double ratio = same_shape ? of_cells : of_cells * (what.spacing[longest] / what.spacing[d]);
+        cell_sides_[d] = h_ / ratio;
         stretch_[d] = ratio * ratio;
     }
+    take_sides(what);
     if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange);
+}
+
+void level::take_sides(const problem& what) {
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (std::size_t end = 0; end < 2; ++end) {
+            boundary& side = sides_[d][end];
+            side = what.sides[d][end];
+            if (side != boundary::robin || layout_.periodic()[d]) continue;
+            const auto [a, c] = what.robin[d][end];
+            value_factors_[d][end] = 1 / (a == 0 ? c : a);
+            if (a == 0) side = boundary::neumann;
+            if (c == 0) side = boundary::dirichlet;
+            if (side == boundary::robin) resistances_[d][end] = c / a;
+        }
+    }
 }
 
 bool level::on_one_rank() const { return std::ssize(layout_.blocks_of(layout_.owner(0))) == layout_.blocks(); }
@@ -229,9 +260,44 @@ void level::stretch_beta(std::size_t dimension, double factor) {
     }
 }
 
-void level::prepare() {
+void level::fill_coefficient_ghosts() {
     fill_beta_ghosts();
     fill_alpha_ghosts();
+}
+
+void level::weaken_robin_sides() {
+    std::vector<double> before(6), after(6);
+    bool any = false;
+    for (std::size_t d = 0; d < 3; ++d) {
+        const double weight = weight_of_boundary(dirichlet_formula(traits_.ghost_order, cells_along(d)), 0);
+        const int vector = beta_i_vector + static_cast<int>(d);
+        for (std::size_t end = 0; end < 2; ++end) {
+            if (sides_[d][end] != boundary::robin) continue;
+            any = true;
+            const double factor = weight * resistances_[d][end] / (stretch_[d] * cell_sides_[d]);
+            for (const auto box : own_boxes()) {
+                if (!outer(box)[d][end]) continue;
+                box_shape faces = shape(box);
+                double* const beta = at(box, vector) + (end == 0 ? 0 : faces.cells()[d] * faces.steps()[d]);
+                (d == 0 ? faces.nx : d == 1 ? faces.ny : faces.nz) = 1;
+                for_each_cell(faces, [&](std::int64_t c) {
+                    before[2 * d + end] += beta[c];
+                    beta[c] /= 1 + factor * beta[c];
+                    after[2 * d + end] += beta[c];
+                });
+            }
+        }
+    }
+    if (!any) return;        // the same on all ranks
+    grid_.ranks().barrier(); // polls, before reductions that do not
+    grid_.ranks().communicator().sum_in_place(std::span(before));
+    grid_.ranks().communicator().sum_in_place(std::span(after));
+    for (std::size_t n = 0; n < 6; ++n) weakened_[n / 2][n % 2] = before[n] == 0 ? 1 : after[n] / before[n];
+    fill_beta_ghosts(); // boxes have faces of each other
+}
+
+void level::prepare() {
+    weaken_robin_sides();
     rough_ = kind_ == discretisation::fv4 && beta_is_rough();
     probe(inverse_diagonal_vector, f_vector);
     double largest = 0;
@@ -255,8 +321,22 @@ side_formulas level::formulas(int order) const {
     side_formulas found;
     for (std::size_t d = 0; d < 3; ++d) {
         for (std::size_t end = 0; end < 2; ++end) {
-            const bool dirichlet = sides_[d][end] == boundary::dirichlet;
-            found[d][end] = dirichlet ? dirichlet_formula(order, cells_along(d)) : neumann_formula(order, cells_along(d));
+            const bool flat = sides_[d][end] == boundary::neumann;
+            found[d][end] = flat ? neumann_formula(order, cells_along(d)) : dirichlet_formula(order, cells_along(d));
+        }
+    }
+    return found;
+}
+
+// The difference across the face of a Robin side is so much smaller than that of a Dirichlet side as beta has become.
+side_formulas level::formulas_of_u(int order) const {
+    side_formulas found = formulas(order);
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (std::size_t end = 0; end < 2; ++end) {
+            if (sides_[d][end] != boundary::robin) continue;
+            auto& weights = found[d][end].weights[0];
+            for (double& each : weights) each *= weakened_[d][end];
+            weights[0] += 1 - weakened_[d][end];
         }
     }
     return found;
@@ -268,9 +348,8 @@ side_formulas level::extrapolations() const {
     return found;
 }
 
-void level::fill_outer(int vector, int order, int depth) {
+void level::fill_outer(int vector, const side_formulas& of_sides, int depth) {
     const auto timed = during(phase::boundary);
-    const auto of_sides = formulas(order);
     for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape(box), depth, outer(box), of_sides); });
 }
 
@@ -279,7 +358,7 @@ void level::fill_ghosts(int vector) {
         const auto timed = during(phase::exchange);
         exchange_(vector);
     }
-    fill_outer(vector, traits_.ghost_order, static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
+    fill_outer(vector, formulas(traits_.ghost_order), static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
 }
 
 void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
@@ -288,7 +367,7 @@ void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
         const auto timed = during(phase::exchange);
         exchange_all_(vector);
     }
-    fill_outer(vector, formula.ghost_order, formula.reach);
+    fill_outer(vector, formulas_of_u(formula.ghost_order), formula.reach);
 }
 
 void level::fill_halo(int vector) {
@@ -310,7 +389,7 @@ void level::apply_to_boundary(const value_on_side& value, int image) {
     for (const auto box : own_boxes()) {
         const auto low = layout_.cells(box).low;
         const auto offset = [&](std::size_t d, std::size_t end, int layer, std::int64_t x, std::int64_t y) {
-            if (sides_[d][end] != boundary::dirichlet) return 0.0;
+            if (sides_[d][end] == boundary::neumann) return 0.0;
             auto cell = low;
             cell[d == 0 ? 1 : 0] += x;
             cell[d == 2 ? 1 : 2] += y;
@@ -359,7 +438,7 @@ void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
             const auto timed = during(phase::exchange);
             (*exchange_pairs_)(u);
         }
-        fill_outer(u, traits_.ghost_order, 1);
+        fill_outer(u, formulas(traits_.ghost_order), 1);
         for_boxes([&](std::int64_t box) {
             chebyshev_pair(shape(box), coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
                            steps[step], steps[step + 1], at(box, u), at(box, scratch_vector));

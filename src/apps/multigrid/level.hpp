@@ -54,9 +54,14 @@ enum vector_name : int {
 }
 
 /// One grid of the hierarchy with its operator.
+///
+/// A Robin side, a u + c beta du/dn = g, is a Dirichlet side with u = g / a and another beta on its faces: the flux from g / a
+/// passes the resistance c / a before that of the cell. The ghost formula gives the value on the face the weight w, so that the
+/// difference across the face stands for w times that to the value; then beta / (1 + w (c / a) beta / h) satisfies the condition
+/// with the formula's own value and slope on the face.
 class level {
   public:
-    /// Collective. `finest`: cells of the finest grid, which are cubes; those of this grid, on the same lengths, need not be.
+    /// Collective. `finest`: cells of the finest grid, whose sides the problem gives; this grid has the same lengths.
     /// `extra`: more vectors than vectors_of_level. The exchange's team shares the work on this rank's boxes too.
     level(runtime::world& ranks, const array::box_layout& layout, const array::index3& finest, const problem& what,
           const exchange_setup& exchange, int extra = 0);
@@ -64,14 +69,18 @@ class level {
     [[nodiscard]] const array::block_grid<double>& grid() const noexcept { return grid_; }
     [[nodiscard]] const array::box_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] box_shape shape(std::int64_t box) const { return shape_of(grid_, box); }
-    /// The side of a cell along the finest grid's longest dimension, whose length is 1.
+    /// The side of a cell along the dimension in which the finest grid has most cells.
     [[nodiscard]] double h() const noexcept { return h_; }
+    [[nodiscard]] double cell_side(std::size_t dimension) const noexcept { return cell_sides_[dimension]; }
     /// h^2 over the square of a cell's side along a dimension: the factor that beta's vectors of this level have. 1 for cubes.
     [[nodiscard]] double stretch(std::size_t dimension) const noexcept { return stretch_[dimension]; }
     [[nodiscard]] double b() const noexcept { return b_; }
     [[nodiscard]] discretisation kind() const noexcept { return kind_; }
-    /// What holds before the first (end 0) or behind the last cell of a dimension that is not periodic.
+    /// What holds before the first (end 0) or behind the last cell of a dimension that is not periodic. Robin sides are those with
+    /// both coefficients; with one they are Dirichlet's or Neumann's.
     [[nodiscard]] boundary side(std::size_t dimension, std::size_t end) const { return sides_[dimension][end]; }
+    /// What a value given on a side is multiplied by to be that of u (of the flux on Neumann sides): not 1 on Robin sides alone.
+    [[nodiscard]] double value_factor(std::size_t dimension, std::size_t end) const { return value_factors_[dimension][end]; }
     [[nodiscard]] double lambda_max() const noexcept { return lambda_max_; }
     [[nodiscard]] array::grid_layout::block_list own_boxes() const { return layout_.blocks_of(grid_.ranks().rank()); }
     [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.origin(box, vector); }
@@ -107,7 +116,10 @@ class level {
     /// Multiplies the beta of faces normal to a dimension, those of the boundary too; by 1 it does nothing.
     void stretch_beta(std::size_t dimension, double factor);
 
-    /// Once beta and alpha are there: their ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
+    /// Once beta and alpha are there. Collective.
+    void fill_coefficient_ghosts();
+    /// Once these have ghosts and the coarser level has its beta: that of Robin sides, the diagonal and the bound of the largest
+    /// eigenvalue. Collective.
     void prepare();
 
     /// Ghosts of a vector, as its own stencil wants them, or of a formula's order with edges and corners. Collective.
@@ -117,8 +129,8 @@ class level {
     void fill_halo(int vector);
     /// image = A of, whose ghosts are filled first. Collective.
     void apply(int of, int image);
-    /// image = A u for u = 0 on all cells and these values on Dirichlet sides, (dimension, end, a cell whose two other coordinates
-    /// count, which may lie beside the grid). u_vector's room is overwritten. Collective.
+    /// image = A u for u = 0 on all cells and these values on Dirichlet and Robin sides, (dimension, end, a cell whose two other
+    /// coordinates count, which may lie beside the grid). u_vector's room is overwritten. Collective.
     using value_on_side = std::function<double(std::size_t dimension, std::size_t end, const array::index3& cell)>;
     void apply_to_boundary(const value_on_side& value, int image);
     /// r = f - A u. Collective.
@@ -137,17 +149,22 @@ class level {
     void set(int vector, double value);
 
   private:
+    void take_sides(const problem& what);
     [[nodiscard]] outer_sides find_outer(std::int64_t box) const;
     // kernel(box, A u row by row, room for a row) for this rank's boxes.
     template <class Kernel> void with_rows(int u, const Kernel& kernel);
     [[nodiscard]] std::vector<chebyshev_weights> chebyshev_steps() const;
     void smooth_by_pairs(int u, int f, bool halo_of_f_is_known);
-    void fill_outer(int vector, int order, int depth);
+    void fill_outer(int vector, const side_formulas& of_sides, int depth);
+    // Of the operator, whose beta on Robin sides does the rest; and of u itself, for interpolation.
     [[nodiscard]] side_formulas formulas(int order) const;
+    [[nodiscard]] side_formulas formulas_of_u(int order) const;
     [[nodiscard]] side_formulas extrapolations() const;
     [[nodiscard]] std::int64_t cells_along(std::size_t dimension) const { return layout_.grid().high[dimension]; }
     void fill_beta_ghosts();
     void fill_alpha_ghosts();
+    // Beta of Robin sides becomes what makes the formula of a Dirichlet side theirs.
+    void weaken_robin_sides();
     [[nodiscard]] bool beta_is_rough() const;
     struct colouring;
     void indicate(std::int64_t box, const std::array<colouring, 3>& colours, const array::index3& wanted, double* into) const;
@@ -158,12 +175,15 @@ class level {
     traits traits_;
     discretisation kind_;
     smoother smoother_;
-    std::array<std::array<boundary, 2>, 3> sides_;
+    std::array<std::array<boundary, 2>, 3> sides_{};
+    std::array<std::array<double, 2>, 3> value_factors_{{{1, 1}, {1, 1}, {1, 1}}};
+    std::array<std::array<double, 2>, 3> resistances_{}; // c / a of Robin sides
+    std::array<std::array<double, 2>, 3> weakened_{};    // on Robin sides beta's mean has become so much of itself
     double a_, b_, h_ = 0;
     int alpha_vector_;
     array::box_layout layout_;
     array::block_grid<double> grid_;
-    std::array<double, 3> stretch_{1, 1, 1};
+    std::array<double, 3> cell_sides_{}, stretch_{1, 1, 1};
     std::vector<outer_sides> outer_; // of this rank's boxes
     std::size_t own_cells_ = 0;
     ghost_exchange exchange_, exchange_all_;

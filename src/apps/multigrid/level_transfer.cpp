@@ -19,15 +19,16 @@ void start_in(runtime::notified_copies& round, const array::block_copy<double>& 
 
 } // namespace
 
-level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coarse_(&coarse) {
+level_transfer::level_transfer(level& fine, level& coarse)
+    : fine_(&fine), coarse_(&coarse), halved_(halved_dimensions(fine.layout().what(), coarse.layout().what())) {
     const auto& fine_layout = fine.layout();
     const auto& coarse_layout = coarse.layout();
     const index3 cells = fine_layout.grid().high;
-    if (std::ranges::any_of(cells, [](std::int64_t n) { return n % 2 != 0; })) {
-        for (const std::int64_t n : cells) pairs_.emplace_back(n);
+    if (std::ranges::any_of(cells, [](std::int64_t n) { return n % 2 != 0; }) || std::ranges::count(halved_, false) > 0) {
+        for (std::size_t d = 0; d < 3; ++d) pairs_.emplace_back(cells[d], halved_[d]);
     }
     auto& ranks = fine.grid().ranks();
-    const array::box_layout half_layout(halved(fine_layout.what()), ranks.size());
+    const array::box_layout half_layout(halved(fine_layout.what(), halved_), ranks.size());
     if (half_layout == coarse_layout) return;
     halves_ = std::make_unique<array::block_grid<double>>(
         ranks, half_layout, 1, static_cast<int>(std::min<std::int64_t>(coarse.grid().ghost(), half_layout.thinnest())));
@@ -62,10 +63,14 @@ box_shape level_transfer::half_shape(std::int64_t fine_box) const {
     return halves_ ? shape_of(*halves_, fine_box) : coarse_->shape(fine_box);
 }
 
+std::int64_t level_transfer::first_coarse(std::int64_t fine_box, std::size_t dimension) const {
+    const std::int64_t low = fine_->layout().cells(fine_box).low[dimension];
+    return halved_[dimension] ? low / 2 : low;
+}
+
 along_box<std::array<double, 3>> level_transfer::shares_of(std::int64_t fine_box) const {
     along_box<std::array<double, 3>> found{};
-    const index3 low = fine_->layout().cells(fine_box).low;
-    for (std::size_t d = 0; d < 3; ++d) found[d] = pairs_[d].shares.data() + low[d] / 2;
+    for (std::size_t d = 0; d < 3; ++d) found[d] = pairs_[d].shares.data() + first_coarse(fine_box, d);
     return found;
 }
 
@@ -73,7 +78,7 @@ const std::array<child_weights, 3>& level_transfer::weights_for(const prolongati
     auto& found = weights_[{formula.reach, formula.ghost_order}];
     if (found[0].empty()) {
         const index3 cells = fine_->layout().grid().high;
-        for (std::size_t d = 0; d < 3; ++d) found[d] = children_of(cells[d], formula);
+        for (std::size_t d = 0; d < 3; ++d) found[d] = children_of(cells[d], formula, halved_[d]);
     }
     return found;
 }
@@ -153,8 +158,8 @@ void level_transfer::restrict_coefficients() {
             const double* const from = fine_->at(box, vector);
             double* const to = half(box, vector);
             if (uneven()) {
-                const std::int64_t first = fine_->layout().cells(box).low[d] / 2;
-                restrict_faces(fine_->shape(box), from, d, layers, shares_of(box), pairs_[d].faces.data() + first, coarse, to);
+                restrict_faces(fine_->shape(box), from, d, layers, shares_of(box), pairs_[d].faces.data() + first_coarse(box, d),
+                               coarse, to);
             } else {
                 restrict_faces(fine_->shape(box), from, d, layers, coarse, to);
             }

@@ -100,7 +100,8 @@ std::string_view name_of(smoother kind) { return name_in(smoothers, kind); }
 boundary boundary_named(std::string_view name) {
     if (name == "dirichlet") return boundary::dirichlet;
     if (name == "neumann") return boundary::neumann;
-    throw user_error(fmt::format("boundary '{}'; allowed: dirichlet, neumann", name));
+    if (name == "robin") return boundary::robin;
+    throw user_error(fmt::format("boundary '{}'; allowed: dirichlet, neumann, robin", name));
 }
 
 problem benchmark_problem(discretisation kind, smoother smooth, double a, double b) {

@@ -21,21 +21,55 @@ namespace craton::multigrid {
 namespace {
 
 constexpr std::int64_t widest_bottom = 16; // along its shortest dimension: more would be slow to solve without multigrid
+constexpr double smallest_number = 1e-100; // whose square and inverse are numbers
 constexpr double mean_allowed = 1e-8;      // of the largest |f|, where constants are free
 
-bool leaves_constants_free(const problem& what, const array::box_layout::shape& shape) {
-    if (what.a != 0) return false;
+// Those of which no side fixes u.
+std::array<bool, 3> flat_dimensions(const problem& what, const std::array<bool, 3>& periodic) {
+    std::array<bool, 3> found{};
     for (std::size_t d = 0; d < 3; ++d) {
-        for (const auto side : what.sides[d]) {
-            if (!shape.periodic[d] && side == boundary::dirichlet) return false;
+        const auto is_flat = [&](std::size_t end) {
+            const auto side = what.sides[d][end];
+            return side == boundary::neumann || (side == boundary::robin && what.robin[d][end].a == 0);
+        };
+        found[d] = periodic[d] || (is_flat(0) && is_flat(1));
+    }
+    return found;
+}
+
+void check_spacing(const std::array<double, 3>& spacing) {
+    const auto usable = [](double h) { return h >= smallest_number && h <= 1 / smallest_number; };
+    if (spacing == std::array<double, 3>{} || std::ranges::all_of(spacing, usable)) return;
+    throw user_error(fmt::format("multigrid: spacing = {}, {}, {}; allowed: three numbers from {:g} to {:g}", spacing[0],
+                                 spacing[1], spacing[2], smallest_number, 1 / smallest_number));
+}
+
+void check_robin_sides(const problem& what, const std::array<bool, 3>& periodic) {
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (std::size_t end = 0; end < 2; ++end) {
+            if (periodic[d] || what.sides[d][end] != boundary::robin) continue;
+            const auto where = fmt::format("the side {} {}", end == 0 ? "before the first" : "behind the last", "xyz"[d]);
+            if (what.kind == discretisation::fv4)
+                throw user_error(fmt::format("multigrid: Robin's condition on {} with fv4; allowed: with 7pt and fv2", where));
+            const auto [a, c] = what.robin[d][end];
+            const auto usable = [](double x) {
+                return x == 0 || (std::abs(x) >= smallest_number && std::abs(x) <= 1 / smallest_number);
+            };
+            const bool one_sign = (a >= 0 && c >= 0) || (a <= 0 && c <= 0);
+            if (usable(a) && usable(c) && one_sign && (a != 0 || c != 0)) continue;
+            throw user_error(
+                fmt::format("multigrid: a = {}, c = {} in a u + c beta du/dn on {}; allowed: both at least 0 or both at "
+                            "most 0, not both 0, of size 0 or {:g} to {:g}",
+                            a, c, where, smallest_number, 1 / smallest_number));
         }
     }
-    return true;
 }
 
 void check(const problem& what, const array::box_layout& layout) {
     if (!(what.a >= 0 && std::isfinite(what.a))) throw user_error(fmt::format("multigrid: a = {}; allowed: 0 or more", what.a));
     if (!(what.b > 0 && std::isfinite(what.b))) throw user_error(fmt::format("multigrid: b = {}; allowed: more than 0", what.b));
+    check_spacing(what.spacing);
+    check_robin_sides(what, layout.periodic());
     const int smallest = 2 * traits_of(what.kind).depth;
     if (layout.thinnest() < smallest) {
         throw user_error(fmt::format("multigrid: boxes of {} cells a side; allowed: at least {} with {}", layout.thinnest(),
@@ -125,11 +159,16 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     const bool others_have = ranks.communicator().maximum(has_alpha ? 1 : 0) != 0;
     agree(ranks, has_alpha == others_have ? "" : "multigrid: alpha on some ranks; allowed: on all or on none");
     s.how = traits_of(what.kind);
-    s.singular = leaves_constants_free(what, layout.what());
-    // On a single cell a singular operator would be 0.
-    const std::int64_t coarsest = std::max<std::int64_t>(s.how.coarsest, s.singular ? 2 : 1);
+    s.singular = what.a == 0 && std::ranges::count(flat_dimensions(what, layout.periodic()), true) == 3;
+    const coarsening_rules rules{s.how.coarsest, s.how.depth, s.singular, flat_dimensions(what, layout.periodic())};
     std::vector<array::box_layout::shape> shapes{layout.what()};
-    while (const auto next = coarser(shapes.back(), coarsest, s.how.depth)) shapes.push_back(*next);
+    // Sides of cells as if no half were rounded up.
+    auto sides = what.spacing[0] == 0 ? std::array<double, 3>{1, 1, 1} : what.spacing;
+    while (const auto next = coarser(shapes.back(), rules, sides)) {
+        const auto halved = halved_dimensions(shapes.back(), *next);
+        for (std::size_t d = 0; d < 3; ++d) sides[d] *= halved[d] ? 2 : 1;
+        shapes.push_back(*next);
+    }
     const auto odd = odd_cut(layout.what());
     if (odd && std::ranges::min(layout.grid().high) > widest_bottom)
         throw user_error(fmt::format("multigrid: a box that begins at cell {}; allowed: even ones (box_layout::of_grid)", *odd));
@@ -141,14 +180,16 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
             std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), layout.grid().high, what, exchange, extra));
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
-    // Where coarse cells are not made of whole fine ones, pieces of constants are too coarse a correction.
-    if (std::ranges::any_of(s.transfers, [](const auto& each) { return each->uneven(); }) && s.how.in_v_cycle.reach == 0)
-        s.how.in_v_cycle = linear_prolongation();
+    // Where coarse cells are not made of eight cubes, pieces of constants are too coarse a correction.
+    const bool stretched = s.levels[0]->stretch(0) != 1 || s.levels[0]->stretch(1) != 1 || s.levels[0]->stretch(2) != 1;
+    const bool uneven = std::ranges::any_of(s.transfers, [](const auto& each) { return each->uneven(); });
+    if ((stretched || uneven) && s.how.in_v_cycle.reach == 0) s.how.in_v_cycle = linear_prolongation();
     put_beta(*s.levels[0], what);
     put_alpha(*s.levels[0], what);
     for (std::size_t at = 0; at < s.levels.size(); ++at) {
-        s.levels[at]->prepare();
+        s.levels[at]->fill_coefficient_ghosts();
         if (at < s.transfers.size()) s.transfers[at]->restrict_coefficients();
+        s.levels[at]->prepare();
     }
     put_right_hand_side(*s.levels[0], what); // preparing used its room
     s.take_boundary(what);

@@ -56,6 +56,7 @@ void expect_diagonal_of_the_matrix(runtime::world& world, const box_layout& layo
     const problem what = rough_problem(kind);
     multigrid::level level(world, layout, layout.grid().high, what, {});
     put_beta(level, what);
+    level.fill_coefficient_ghosts();
     level.prepare();
     const auto cells = static_cast<std::size_t>(layout.grid().cells());
     std::vector<double> diagonal(cells);

@@ -232,6 +232,48 @@ TEST(uneven_levels, averages_of_polynomials_are_exact) {
     }
 }
 
+TEST(uneven_levels, along_a_dimension_that_is_not_halved_cells_are_the_same) {
+    box fine(5, 2);
+    fine.fill_at_random(5);
+    box coarse(5, 2);
+    const box_shape halved{3, 5, 3, coarse.shape.pitch, coarse.shape.plane}; // along i and k
+    const uneven_pair pair(5), same(5, false);
+    const along_box<std::array<double, 3>> shares{pair.shares.data(), same.shares.data(), pair.shares.data()};
+    restrict_cells(fine.shape, fine.first(), shares, halved, coarse.first());
+    const auto share = [&](std::int64_t of, std::int64_t m) {
+        return pair.shares[static_cast<std::size_t>(of)][static_cast<std::size_t>(m)];
+    };
+    const auto expect_sums_of_nine = [&] {
+        for_cells(0, 5, [&](auto i, auto j, auto k) {
+            if (i > 2 || k > 2) return;
+            double sum = 0;
+            for (std::int64_t p = 0; p < 3; ++p) {
+                for (std::int64_t r = 0; r < 3; ++r) sum += share(i, p) * share(k, r) * fine.at(2 * i + p - 1, j, 2 * k + r - 1);
+            }
+            EXPECT_NEAR(coarse.at(i, j, k), sum, 1e-14);
+        });
+    };
+    expect_sums_of_nine();
+    // faces normal to j, which keeps all of its own
+    coarse.fill_at_random(7);
+    restrict_faces(fine.shape, fine.first(), 1, 5, shares, same.faces.data(), halved, coarse.first());
+    expect_sums_of_nine();
+    coarse.fill_at_random(6);
+    const auto children = children_of(5, second_order_prolongation());
+    const auto own = children_of(5, second_order_prolongation(), false);
+    prolong(halved, coarse.first(), {children.data(), own.data(), children.data()}, 1, 0, fine.shape, fine.first());
+    for_cells(0, 5, [&](auto i, auto j, auto k) {
+        double sum = 0;
+        for (std::int64_t p = -1; p <= 1; ++p) {
+            for (std::int64_t r = -1; r <= 1; ++r) {
+                sum += children[static_cast<std::size_t>(i)][static_cast<std::size_t>(p + 2)] *
+                       children[static_cast<std::size_t>(k)][static_cast<std::size_t>(r + 2)] * coarse.at(i / 2 + p, j, k / 2 + r);
+            }
+        }
+        ASSERT_NEAR(fine.at(i, j, k), sum, 1e-13);
+    });
+}
+
 // Beside sums over all fine cells and faces with the overlaps of whole cells.
 TEST(uneven_levels, kernels_equal_plain_sums) {
     box fine(7, 2);

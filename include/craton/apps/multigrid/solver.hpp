@@ -42,22 +42,25 @@ struct solver_options {
 
 /// Full geometric multigrid on boxes: the numerics of HPGMG-FV (Shan et al. 2015, III).
 ///
-/// Levels: each has half the cells of the finer one along each dimension, rounded up. Boxes are halved while larger than 8 cells a
-/// side, then two along each dimension are gathered into one, down to the coarsest grid, which BiCGStab solves: 1 cell along the
-/// shortest dimension (fv4: 2), or 1000 cells or fewer with an odd number along some dimension. Each rank works on its own boxes.
+/// Levels: each has half the cells of the finer one along each dimension, rounded up. Boxes are halved while larger than 8 cells
+/// a side, then two along each dimension are gathered into one, down to the coarsest grid, which BiCGStab solves: 1 cell along
+/// the shortest dimension (fv4: 2), or 1000 cells or fewer with an odd number along some dimension. Where cells are no cubes
+/// dimensions of short cells are halved first, alone; large grids go on where one dimension has no cells left. Each rank works on
+/// its own boxes.
 ///
 /// All members are collective over the world but ranks, levels, layout, singular, own_cells and solution.
 ///
-/// Where a = 0 and no side is Dirichlet, u is fixed up to a constant only: f must have mean 0, and the u of mean 0 is found.
+/// Where a = 0 and no side is Dirichlet's or Robin's, u is fixed up to a constant only: f must have mean 0, and the u of mean 0 is
+/// found.
 ///
 /// Values of a rank's cells, in and out: one box after the other in the order of box_layout::blocks_of, i fastest, no ghosts.
 class solver {
   public:
-    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere,
-    /// alpha is negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a
-    /// flux is given with fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when a box has
-    /// less than 2 cells a side (fv4: 4), or, on a grid of more
-    /// than 16 cells along each dimension, begins at an odd cell.
+    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite
+    /// somewhere, alpha is negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is
+    /// not finite, a flux or a Robin side is given with fv4, a spacing or coefficient of a Robin side is not allowed, f, where
+    /// constants are free, has a mean; when there are more ranks than boxes; when a box has less than 2 cells a side (fv4: 4),
+    /// or, on a grid of more than 16 cells along each dimension, begins at an odd cell.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
     ~solver();

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,9 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_all
-from craton.solvers.multigrid.boundary import Boundary, BoundaryValues, Side, SideValues, sides
-from craton.solvers.multigrid.values import Faces, Field, number, to_be_cut, triple, whole_number
+from craton.solvers.multigrid.boundary import Boundary, BoundaryValues, Side, Sides, SideValues, sides
+from craton.solvers.multigrid.functions import FacesOfFunction, Function, in_cells
+from craton.solvers.multigrid.values import Faces, Field, number, spacing_of, to_be_cut, triple, whole_number
 
 Result = TypeVar("Result")
 
@@ -44,12 +45,14 @@ class Solution:
 
 
 class Solver:
-    """a alpha u - b div(beta grad u) = f by full multigrid. The longest dimension of the grid has length 1.
+    """a alpha u - b div(beta grad u) = f by full multigrid. The first cell begins at x = y = z = 0.
 
     Fields are arrays [i, j, k] of cells: point values for the operator 7pt, averages over cells for fv2 and fv4. A field is
     given for the whole grid (shape `cells`, the same on every rank) or for this rank's boxes (shape `own_shape`:
     (boxes, box, box, box), in the order of `first_cells`), and comes back likewise. Where boxes are not all as large each has
     the room of the largest: its cells (`box_cells`) come first along each dimension, and what is behind them counts for nothing.
+    Or it is a function of x, y, z, which takes and gives arrays: its values at the centres for 7pt, averages over cells for fv2
+    and fv4. It counts as a field of the whole grid; `own_part` turns it into one of this rank's boxes.
 
     Everything but the attributes is collective: every rank of the world must call. What is wrong raises UserError, on every rank
     even if only one has it in its arrays.
@@ -57,6 +60,8 @@ class Solver:
 
     world: _craton.World
     cells: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    """Sides of a cell along x, y, z."""
     box: int
     own_shape: tuple[int, int, int, int]
     """Shape of a field on this rank's boxes."""
@@ -71,8 +76,9 @@ class Solver:
         cells: int | Sequence[int],
         box: int,
         *,
-        beta: float | Sequence[ArrayLike] = 1.0,
-        alpha: ArrayLike | None = None,
+        spacing: float | Sequence[float] | None = None,
+        beta: float | Function | Sequence[ArrayLike | Function] = 1.0,
+        alpha: ArrayLike | Function | None = None,
         a: float | None = None,
         b: float = 1.0,
         boundary: Boundary | Sequence[Side] = "dirichlet",
@@ -86,15 +92,22 @@ class Solver:
         box: cells of a box along each dimension. The last box is shorter or longer where `cells` are no multiple of it. There must
         be at least as many boxes as ranks. Any numbers will do; those with many factors of 2 are fastest.
 
-        beta: a positive number, or three arrays of the whole grid, on the faces normal to each dimension. Their shapes are
-        (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1); `faces_of_cells` makes them from values of cells. On sides
-        with Neumann's condition no flux passes, whatever beta is there. Round a periodic boundary the first face counts.
+        spacing: sides of a cell along x, y and z, or one number for cubes. Left out, cells are cubes and the longest dimension has
+        length 1. Where sides differ by more than the root of 2, coarser grids first have longer cells along the shorter sides
+        alone.
+
+        beta: a positive number; or three arrays of the whole grid, on the faces normal to each dimension. Their shapes are
+        (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1); `faces_of_cells` makes them from values of cells. Or a function of
+        x, y, z, or one for the faces normal to each dimension: its values at their centres for 7pt, averages over faces for fv2
+        and fv4. On sides with Neumann's condition no flux passes, whatever beta is there. Round a periodic boundary the first face
+        counts.
 
         alpha: a field (of cells), at least 0 everywhere and above 0 somewhere; left out it is 1. a: left out it is 0, with alpha 1.
 
-        boundary: "dirichlet" (u is given), "neumann" (the flux beta du/dn is) or "periodic"; or one per dimension, each of
-        which may be a pair (before the first cell, behind the last). What is given is 0 unless `solve` is told something else.
-        Where a = 0 and no side is Dirichlet, f must have mean 0, and u has.
+        boundary: "dirichlet" (u is given), "neumann" (the flux beta du/dn is), "periodic" or ("robin", a, c) (a u + c beta du/dn
+        is given). Or one per dimension, each of which may be a pair (before the first cell, behind the last). What is given is 0
+        unless `solve` is told something else. n points outwards. Both a and c of a Robin side are at least 0, or at most 0, and
+        not both 0; fv4 has no such sides. Where a = 0 and no side fixes u, f must have mean 0, and u has.
 
         operator: 7pt and fv2 are of second order, fv4 of fourth. order: the curve along which boxes are dealt to ranks.
         threads: of each rank, which share its boxes.
@@ -102,9 +115,10 @@ class Solver:
         craton.check_mpi()
         self.world = world
 
-        def checked() -> tuple[tuple[int, int, int], list[tuple[str, str]], float, float, int]:
+        def checked() -> tuple[tuple[int, int, int], Sides, float, float, int]:
             self.cells, self.box = triple(cells), whole_number("box", box)
-            of_sides, self._periodic = sides(boundary)
+            self.spacing = spacing_of(spacing, self.cells)
+            of_sides = sides(boundary)
             for name, given, known in (
                 ("operator", operator, OPERATORS),
                 ("smoother", smoother, SMOOTHERS),
@@ -121,7 +135,8 @@ class Solver:
         self.first_cells = own_boxes[:, 0]
         self.box_cells = own_boxes[:, 1] - own_boxes[:, 0]
         self.own_shape = (len(own_boxes), *largest)
-        self._side_values = SideValues(self.cells, self._periodic, operator != "7pt")
+        self._averages = operator != "7pt"
+        self._side_values = SideValues(self.cells, self.spacing, of_sides.periodic, self._averages)
         own_beta, own_alpha = self.together(
             lambda: (self._own_faces(beta), np.zeros(0) if alpha is None else self._own_values(alpha, "alpha")[0])
         )
@@ -129,16 +144,18 @@ class Solver:
             world,
             self.cells,
             self.box,
-            self._periodic,
+            of_sides.periodic,
             order,
             operator,
             smoother,
             factor,
             b,
-            of_sides,
+            of_sides.names,
             own_beta,
             own_alpha,
             threads,
+            (0.0, 0.0, 0.0) if spacing is None else self.spacing,
+            of_sides.robin,
         )
 
     @property
@@ -165,7 +182,7 @@ class Solver:
 
     def solve(
         self,
-        f: ArrayLike,
+        f: ArrayLike | Function,
         *,
         boundary_values: BoundaryValues = None,
         tolerance: float = 1e-8,
@@ -176,10 +193,11 @@ class Solver:
     ) -> Solution:
         """An F-cycle, then at most so many V-cycles until the largest residual is at most `tolerance` times the largest |f|.
 
-        boundary_values: u on Dirichlet sides and the flux beta du/dn on Neumann sides (n outwards; fv4 takes only 0). One for
-        every side that is not periodic, or one per dimension, each of which may be a pair (before the first cell, behind the last).
-        Each is None (0), a number, an array of the side's faces (say (ny, nz) for the first dimension), or a function of x, y,
-        z that takes and gives arrays. An array has values at the faces' centres for 7pt, averages over faces for fv2 and fv4.
+        boundary_values: u on Dirichlet sides, the flux beta du/dn on Neumann sides (n outwards; fv4 takes only 0), and
+        a u + c beta du/dn on Robin sides. One for every side that is not periodic, or one per dimension, each of which may be a
+        pair (before the first cell, behind the last). Each is None (0), a number, an array of the side's faces (say (ny, nz) for
+        the first dimension), or a function of x, y, z that takes and gives arrays. An array has values at the faces' centres for
+        7pt, averages over faces for fv2 and fv4.
         Residuals are relative to the f given here, whatever the boundary adds to the cells' equations; where f is 0, to what it
         adds, of the order of the values / h^2.
 
@@ -213,12 +231,12 @@ class Solver:
                 warnings.warn(told, stacklevel=2)
         return Solution(self._field(self._solver.solution(), is_whole), tuple(residuals), converged)
 
-    def apply(self, u: ArrayLike) -> Field:
+    def apply(self, u: ArrayLike | Function) -> Field:
         """A u."""
         values, is_whole = self._own(u, "u")
         return self._field(self._solver.apply(values), is_whole)
 
-    def precondition(self, r: ArrayLike) -> Field:
+    def precondition(self, r: ArrayLike | Function) -> Field:
         """One V-cycle from zero for right-hand side r: close to the inverse of A, for a Krylov method of your own."""
         values, is_whole = self._own(r, "r")
         return self._field(self._solver.precondition(values), is_whole)
@@ -234,8 +252,13 @@ class Solver:
         """
         return [dict(phases) for phases in self._solver.longest_times()]
 
-    def own_part(self, field: ArrayLike) -> Field:
-        """This rank's boxes of a field of the whole grid; shape `own_shape`. Not collective."""
+    def own_part(self, field: ArrayLike | Function) -> Field:
+        """This rank's boxes of a field of the whole grid, or of a function; shape `own_shape`. Not collective."""
+        if callable(field):
+            own = np.zeros(self.own_shape)
+            for room, of_box in zip(self._rooms(own), self.box_slices(), strict=True):
+                room[...] = in_cells(field, of_box, self.spacing, self._averages, "values of the function")
+            return own
         whole = to_be_cut(field, "field", str(self.cells))
         if whole.shape != self.cells:
             raise UserError(f"multigrid: field of shape {whole.shape}; allowed: {self.cells}")
@@ -271,20 +294,23 @@ class Solver:
         """Views of each box's cells in a field of this rank's boxes."""
         return [part[:nx, :ny, :nz] for part, (nx, ny, nz) in zip(own, self.box_cells.tolist(), strict=True)]
 
-    def _own(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
+    def _own(self, field: ArrayLike | Function, what: str) -> tuple[Field, bool]:
         """_own_values, agreed on by all ranks."""
         values, whole = self.together(lambda: self._own_values(field, what))
         if self._solver.sum_over_ranks(np.array([float(whole)]))[0] not in (0, self.world.size):
             raise UserError(f"multigrid: {what} of the whole grid on some ranks only; allowed: on all, or on none")
         return values, whole
 
-    def _own_values(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
+    def _own_values(self, field: ArrayLike | Function, what: str) -> tuple[Field, bool]:
         """The field as the extension takes it (box after box, i fastest), and whether it was the whole grid's."""
-        given = to_be_cut(field, what, self._shapes())
-        if given.shape not in (self.cells, self.own_shape):
-            raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
-        whole = given.shape == self.cells
-        own = self.own_part(given) if whole else np.asarray(given, dtype=np.float64)
+        if callable(field):
+            whole, own = True, self.own_part(field)
+        else:
+            given = to_be_cut(field, what, self._shapes())
+            if given.shape not in (self.cells, self.own_shape):
+                raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
+            whole = given.shape == self.cells
+            own = self.own_part(given) if whole else np.asarray(given, dtype=np.float64)
         if not own.size:
             return np.zeros(0), whole
         return np.concatenate([room.transpose(2, 1, 0).reshape(-1) for room in self._rooms(own)]), whole
@@ -302,15 +328,22 @@ class Solver:
             return field
         return self._solver.sum_over_ranks(field.reshape(-1)).reshape(self.cells)
 
-    def _own_faces(self, beta: float | Sequence[ArrayLike]) -> Faces:
+    def _own_faces(self, beta: float | Function | Sequence[ArrayLike | Function]) -> Faces:
         """Per dimension: the faces of this rank's boxes, those that two boxes share in both."""
-        allowed = "a number, or arrays " + ", ".join(map(str, self._face_shapes()))
+        allowed = f"a number, or arrays {', '.join(map(str, self._face_shapes()))}, or functions of x, y, z"
+        if callable(beta):
+            beta = (beta, beta, beta)
         if not isinstance(beta, (list, tuple)) and np.ndim(cast(ArrayLike, beta)) == 0:
             everywhere = number("beta", beta, allowed)
             faces = [np.full(shape, everywhere) for shape in self._face_shapes()]
         else:
-            three = cast(Sequence[ArrayLike], beta)
-            faces = [to_be_cut(values, f"beta[{n}]", allowed) for n, values in enumerate(three)]
+            three = cast(Sequence[Any], beta)
+            faces = [
+                cast(Field, FacesOfFunction(values, n, self.cells, self.spacing, self._averages, "values of beta"))
+                if callable(values)
+                else to_be_cut(values, f"beta[{n}]", allowed)
+                for n, values in enumerate(three)
+            ]
             shapes = [values.shape for values in faces]
             if shapes != self._face_shapes():
                 raise UserError(f"multigrid: beta of shapes {', '.join(map(str, shapes))}; allowed: {allowed}")

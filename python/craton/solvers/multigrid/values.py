@@ -53,6 +53,18 @@ def whole_number(name: str, given: Any) -> int:
     return int(found)
 
 
+def spacing_of(given: Any, cells: tuple[int, int, int]) -> tuple[float, float, float]:
+    """Sides of a cell along x, y, z; without any the longest dimension has length 1. UserError unless all are above 0."""
+    if given is None:
+        return (1.0 / max(1, *cells),) * 3
+    allowed = "a number above 0, or three"
+    found = numbers(given, f"spacing = {given!r}", allowed)
+    if found.shape not in ((), (3,)) or not np.all((found > 0) & np.isfinite(found)):
+        raise UserError(f"multigrid: spacing = {given!r}; allowed: {allowed}")
+    x, y, z = (float(h) for h in np.broadcast_to(found, 3))
+    return x, y, z
+
+
 def triple(cells: int | Sequence[int]) -> tuple[int, int, int]:
     """Cells along x, y, z from three numbers, or from one for a cube. UserError for anything else."""
     if np.ndim(cells) == 0:

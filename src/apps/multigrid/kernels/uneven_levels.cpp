@@ -35,9 +35,21 @@ std::array<double, 5> line_through_centres(double x) {
     return {0, std::max(-off, 0.0), 1 - std::abs(off), std::max(off, 0.0), 0};
 }
 
+// Fine cells per coarse one, along each dimension.
+std::array<std::int64_t, 3> strides(const box_shape& fine, const box_shape& coarse) {
+    std::array<std::int64_t, 3> found{};
+    for (std::size_t d = 0; d < 3; ++d) found[d] = fine.cells()[d] == coarse.cells()[d] ? 1 : 2;
+    return found;
+}
+
 } // namespace
 
-uneven_pair::uneven_pair(std::int64_t fine_cells) {
+uneven_pair::uneven_pair(std::int64_t fine_cells, bool halved) {
+    if (!halved) {
+        shares.assign(at(fine_cells), {0, 1, 0});
+        faces.assign(at(fine_cells + 1), {0, 1});
+        return;
+    }
     const std::int64_t coarse_cells = (fine_cells + 1) / 2;
     const bool odd = fine_cells % 2 != 0;
     const double length = static_cast<double>(fine_cells) / static_cast<double>(coarse_cells);
@@ -50,7 +62,8 @@ uneven_pair::uneven_pair(std::int64_t fine_cells) {
     for (std::int64_t face = 0; face <= coarse_cells; ++face) faces.push_back({before(face), 1 - before(face)});
 }
 
-child_weights children_of(std::int64_t fine_cells, const prolongation_formula& formula) {
+child_weights children_of(std::int64_t fine_cells, const prolongation_formula& formula, bool halved) {
+    if (!halved) return child_weights(at(fine_cells), {0, 0, 1, 0, 0});
     const std::int64_t coarse_cells = (fine_cells + 1) / 2;
     const double length = static_cast<double>(coarse_cells) / static_cast<double>(fine_cells); // of a fine cell in coarse ones
     const bool between_points = formula.ghost_order == 1;
@@ -73,7 +86,9 @@ child_weights children_of(std::int64_t fine_cells, const prolongation_formula& f
 void restrict_cells(const box_shape& fine, const double* u, const along_box<std::array<double, 3>>& shares, const box_shape& coarse,
                     double* u_coarse) {
     // Rows of fine cells, one beyond both ends, summed over nine; then three cells of the sum.
-    std::vector<double> sums(at(2 * coarse.nx + 1));
+    const auto [si, sj, sk] = strides(fine, coarse);
+    std::vector<double> sums(at(si * (coarse.nx - 1) + 3));
+    const std::int64_t width = std::ssize(sums);
     double* const sum = sums.data();
     for (std::int64_t k = 0; k < coarse.nz; ++k) {
         for (std::int64_t j = 0; j < coarse.ny; ++j) {
@@ -82,15 +97,15 @@ void restrict_cells(const box_shape& fine, const double* u, const along_box<std:
                 for (std::int64_t y = 0; y < 3; ++y) {
                     const double weight = shares[2][k][at(z)] * shares[1][j][at(y)];
                     if (weight == 0) continue; // off the grid there may be no row
-                    const double* const row = u + (2 * j + y - 1) * fine.pitch + (2 * k + z - 1) * fine.plane - 1;
+                    const double* const row = u + (sj * j + y - 1) * fine.pitch + (sk * k + z - 1) * fine.plane - 1;
 #pragma GCC ivdep
-                    for (std::int64_t i = 0; i <= 2 * coarse.nx; ++i) sum[i] += weight * row[i];
+                    for (std::int64_t i = 0; i < width; ++i) sum[i] += weight * row[i];
                 }
             }
             double* const to = u_coarse + j * coarse.pitch + k * coarse.plane;
             for (std::int64_t i = 0; i < coarse.nx; ++i) {
                 const auto& w = shares[0][i];
-                to[i] = w[0] * sum[2 * i] + w[1] * sum[2 * i + 1] + w[2] * sum[2 * i + 2];
+                to[i] = w[0] * sum[si * i] + w[1] * sum[si * i + 1] + w[2] * sum[si * i + 2];
             }
         }
     }
@@ -101,13 +116,15 @@ void restrict_faces(const box_shape& fine, const double* beta, std::size_t dimen
                     double* beta_coarse) {
     const std::array<std::int64_t, 3> from = fine.steps();
     const std::array<std::int64_t, 3> to = coarse.steps();
+    const std::array<std::int64_t, 3> stride = strides(fine, coarse);
     const std::size_t t = dimension == 0 ? 1 : 0;
     const std::size_t v = dimension == 2 ? 1 : 2;
     const auto add = [](double weight, const double* value) { return weight == 0 ? 0.0 : weight * *value; };
     for (std::int64_t layer = 0; layer < layers; ++layer) {
         for (std::int64_t y = 0; y < coarse.cells()[v]; ++y) {
             for (std::int64_t x = 0; x < coarse.cells()[t]; ++x) {
-                const double* const here = beta + 2 * (layer * from[dimension] + x * from[t] + y * from[v]);
+                const double* const here =
+                    beta + stride[dimension] * layer * from[dimension] + stride[t] * x * from[t] + stride[v] * y * from[v];
                 double sum = 0;
                 for (std::int64_t n = 0; n < 2; ++n) {
                     for (std::int64_t p = 0; p < 3; ++p) {
@@ -126,6 +143,7 @@ void restrict_faces(const box_shape& fine, const double* beta, std::size_t dimen
 void prolong(const box_shape& coarse, const double* u_coarse, const along_box<std::array<double, 5>>& weights, int reach,
              double keep, const box_shape& fine, double* u) {
     // As for pairs: planes of coarse rows at the fine k, of these rows at the fine j, and of these the cells.
+    const auto [si, sj, sk] = strides(fine, coarse);
     const std::int64_t width = coarse.nx + 2 * reach;
     const std::int64_t rows = coarse.ny + 2 * reach;
     std::vector<double> plane(at(width * rows));
@@ -142,14 +160,14 @@ void prolong(const box_shape& coarse, const double* u_coarse, const along_box<st
     };
     for (std::int64_t k = 0; k < fine.nz; ++k) {
         for (std::int64_t j = 0; j < rows; ++j) {
-            combine(weights[2][k], u_coarse - reach + (j - reach) * coarse.pitch + k / 2 * coarse.plane, coarse.plane, width,
+            combine(weights[2][k], u_coarse - reach + (j - reach) * coarse.pitch + k / sk * coarse.plane, coarse.plane, width,
                     plane.data() + j * width);
         }
         for (std::int64_t j = 0; j < fine.ny; ++j) {
-            combine(weights[1][j], plane.data() + (j / 2 + reach) * width, width, width, row.data());
+            combine(weights[1][j], plane.data() + (j / sj + reach) * width, width, width, row.data());
             double* const to = u + j * fine.pitch + k * fine.plane;
             for (std::int64_t i = 0; i < fine.nx; ++i) {
-                const double* const from = row.data() + i / 2 + reach;
+                const double* const from = row.data() + i / si + reach;
                 double sum = 0;
                 for (int m = -reach; m <= reach; ++m) sum += weights[0][i][at(m + 2)] * from[m];
                 to[i] = keep * to[i] + sum;

@@ -12,7 +12,8 @@ namespace craton::multigrid {
 
 // Between n cells along a dimension and (n + 1) / 2 on the same length, n even or odd. Where n is odd a coarse cell is as long as
 // n / (n + 1) of two fine ones, so that edges of cells do not meet: coarse cell I lies upon fine cells 2 I - 1, 2 I and 2 I + 1.
-// Where n is even all of this is what between_levels.hpp has.
+// Where n is even all of this is what between_levels.hpp has. Along a dimension that is not halved the two grids have the same
+// cells; kernels know it from as many cells in both boxes.
 
 /// Along one dimension of the grid.
 struct uneven_pair {
@@ -21,12 +22,12 @@ struct uneven_pair {
     /// Of a coarse face, one more than cells: linear weights of fine faces 2 I - 1 and 2 I.
     std::vector<std::array<double, 2>> faces;
 
-    explicit uneven_pair(std::int64_t fine_cells);
+    explicit uneven_pair(std::int64_t fine_cells, bool halved = true);
 };
 /// Of every fine cell along a dimension: weights of the coarse cells -2 ... 2 round number (fine cell) / 2. As the formula:
 /// constant and linear between points, the others averages over the fine cell of the polynomial with the coarse cells' averages.
 using child_weights = std::vector<std::array<double, 5>>;
-[[nodiscard]] child_weights children_of(std::int64_t fine_cells, const prolongation_formula& formula);
+[[nodiscard]] child_weights children_of(std::int64_t fine_cells, const prolongation_formula& formula, bool halved = true);
 
 /// Per dimension, of a box: its entries of what is there for the whole grid.
 template <class Weights> using along_box = std::array<const Weights*, 3>;
