@@ -228,6 +228,8 @@ def solver_options(setup: Setup, dt_s: float, threads: int) -> _craton.WaveOptio
     options.spacing_m, options.dt_s, options.threads = config.grid.spacing_m, dt_s, threads
     options.free_surface = config.boundary.top == "free"
     options.samples_per_side = samples_per_side(setup)
+    if setup.topography is not None:
+        options.set_topography(config.cells, np.ascontiguousarray(setup.topography.surface_m.T))
     sides = _craton.WaveAbsorbing()
     sides.kind, sides.width = config.boundary.absorbing, config.boundary.layer_cells or 1
     if sides.kind == "pml":

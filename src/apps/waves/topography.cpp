@@ -1,0 +1,160 @@
+#include <craton/apps/waves/topography.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace craton::waves {
+
+namespace {
+
+using staggered = std::array<bool, 3>;
+
+// The stress that component c and a difference along an axis meet in.
+staggered stress_of(std::size_t c, std::size_t axis) {
+    staggered where{};
+    if (c != axis) where[c] = where[axis] = true;
+    return where;
+}
+
+// Whether the velocity of component c with these indices lies between two stress points along the axis that are not dead.
+bool linked(const topography& land, std::size_t c, std::size_t axis, array::index3 at) {
+    const staggered where = stress_of(c, axis);
+    array::index3 other = at;
+    other[axis] += c == axis ? -1 : 1;
+    return land.live(where, at[0], at[1], at[2]) && land.live(where, other[0], other[1], other[2]);
+}
+
+std::uint32_t velocity_word(const topography& land, const array::index3& cell) {
+    std::uint32_t word = 0;
+    for (std::size_t n = 0; n < 9; ++n) {
+        array::index3 at = cell;
+        at[n % 3] -= 1;
+        for (std::uint32_t bit = 0; bit < 3; ++bit, ++at[n % 3]) {
+            if (linked(land, n / 3, n % 3, at)) word |= 1U << (3 * static_cast<std::uint32_t>(n) + bit);
+        }
+    }
+    return word;
+}
+
+std::uint32_t stress_word(const topography& land, const array::index3& cell) {
+    std::uint32_t word = 0;
+    for (std::size_t n = 0; n < 9; ++n) {
+        array::index3 at = cell;
+        if (n / 3 != n % 3) at[n % 3] -= 1; // an edge lies above the velocity with its indices
+        for (std::uint32_t bit = 0; bit < 2; ++bit, ++at[n % 3]) {
+            if (linked(land, n / 3, n % 3, at)) word |= 1U << (2 * static_cast<std::uint32_t>(n) + bit);
+        }
+    }
+    return word;
+}
+
+} // namespace
+
+topography::topography(const array::index3& cells, double spacing_m, std::vector<double> surface_m)
+    : cells_(cells), surface_(std::move(surface_m)) {
+    const std::int64_t columns = cells[0] * cells[1];
+    if (std::ssize(surface_) != columns)
+        throw user_error(fmt::format("topography: {} depths of the surface; allowed: {}, one for each of {} x {} columns",
+                                     surface_.size(), columns, cells[0], cells[1]));
+    tops_.reserve(surface_.size());
+    fingerprint_ = 14695981039346656037U; // FNV-1a
+    for (std::size_t n = 0; n < surface_.size(); ++n) {
+        surface_[n] /= spacing_m;
+        const double top = std::round(surface_[n]);
+        const auto most = static_cast<double>(cells[2] - least_air);
+        if (!(top >= static_cast<double>(least_air) && top <= most)) {
+            const auto at = static_cast<std::int64_t>(n);
+            throw user_error(
+                fmt::format("topography: the surface lies at z = {:.6g} m in column ({}, {}); allowed: {:.6g} to {:.6g} "
+                            "m, for {} cells of air above it and of ground below",
+                            surface_[n] * spacing_m, at % cells[0], at / cells[0], static_cast<double>(least_air) * spacing_m,
+                            most * spacing_m, least_air));
+        }
+        tops_.push_back(static_cast<std::int32_t>(top));
+        fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(tops_.back())) * 1099511628211U;
+    }
+    const auto [least, most] = std::ranges::minmax(tops_);
+    highest_ = least;
+    lowest_ = most;
+}
+
+std::int64_t topography::first_live(const staggered& where, std::int64_t i, std::int64_t j) const {
+    const int faces = static_cast<int>(where[0]) + static_cast<int>(where[1]) + static_cast<int>(where[2]);
+    const std::int64_t here = top(i, j);
+    if (faces == 0) return here;
+    if (faces == 1) { // a velocity: either cell
+        if (where[2]) return here;
+        return std::min(here, where[0] ? top(i - 1, j) : top(i, j - 1));
+    }
+    // An edge: all four cells.
+    std::int64_t first = here;
+    if (where[0]) first = std::max(first, top(i - 1, j));
+    if (where[1]) first = std::max(first, top(i, j - 1));
+    if (where[2]) return first + 1;
+    return std::max(first, top(i - 1, j - 1));
+}
+
+double topography::surface_at(double x_cells, double y_cells) const {
+    const auto along = [](double at, std::int64_t count) {
+        const double inside = std::clamp(at - 0.5, 0.0, static_cast<double>(count - 1));
+        const double below = std::floor(inside);
+        return std::pair(static_cast<std::int64_t>(below), inside - below);
+    };
+    const auto [i, p] = along(x_cells, cells_[0]);
+    const auto [j, q] = along(y_cells, cells_[1]);
+    const auto of = [&](std::int64_t a, std::int64_t b) { return surface_[column(a, b)]; };
+    return (1 - q) * ((1 - p) * of(i, j) + p * of(i + 1, j)) + q * ((1 - p) * of(i, j + 1) + p * of(i + 1, j + 1));
+}
+
+double topography::surface_of(const staggered& where, std::int64_t i, std::int64_t j) const {
+    return surface_at(static_cast<double>(i) + (where[0] ? 0.0 : 0.5), static_cast<double>(j) + (where[1] ? 0.0 : 0.5));
+}
+
+rows_beside_air::rows_beside_air(const topography& land, const brick_shape& shape, const array::index3& first) {
+    constexpr std::int64_t reach = 3; // of words, in cells
+    first_.assign(static_cast<std::size_t>(shape.ny * shape.nz), reduced_rows::ground);
+    for (std::int64_t j = 0; j < shape.ny; ++j) {
+        std::int64_t least = land.top(first[0], first[1] + j), most = least;
+        for (std::int64_t b = -reach; b <= reach; ++b) {
+            for (std::int64_t a = -reach; a < shape.nx + reach; ++a) {
+                const std::int64_t top = land.top(first[0] + a, first[1] + j + b);
+                least = std::min(least, top);
+                most = std::max(most, top);
+            }
+        }
+        for (std::int64_t k = 0; k < shape.nz; ++k) {
+            const std::int64_t at = first[2] + k;
+            auto& row = first_[static_cast<std::size_t>(j + k * shape.ny)];
+            if (at > most + reach) continue;
+            if (at < least) {
+                row = reduced_rows::air;
+                continue;
+            }
+            const std::size_t begin = velocity_.size();
+            bool full = true;
+            for (std::int64_t i = 0; i < shape.nx; ++i) {
+                const array::index3 cell{first[0] + i, first[1] + j, at};
+                velocity_.push_back(velocity_word(land, cell));
+                stress_.push_back(stress_word(land, cell));
+                full = full && velocity_.back() == reduced_rows::all_of_velocity && stress_.back() == reduced_rows::all_of_stress;
+            }
+            if (full) {
+                velocity_.resize(begin);
+                stress_.resize(begin);
+            } else {
+                row = static_cast<std::int64_t>(begin);
+            }
+        }
+    }
+    velocity_.resize(velocity_.size() + 16);
+    stress_.resize(stress_.size() + 16);
+    rows_ = {first_.data(), velocity_.data(), stress_.data()};
+}
+
+} // namespace craton::waves
