@@ -54,11 +54,18 @@ void take_away_air(const topography& land, const brick_shape& shape, const cell_
                                                                {staggering_of(field::xy), media.mu_xy},
                                                                {staggering_of(field::xz), media.mu_xz},
                                                                {staggering_of(field::yz), media.mu_yz}}};
+    const std::int64_t deepest = land.lowest_top() + 3 - first_k; // all points from there on stand for whole cells
     for (const auto& [where, values] : arrays) {
+        const bool inverse = values == media.buoyancy.x || values == media.buoyancy.y || values == media.buoyancy.z;
         for (std::int64_t j = cells.j0; j < cells.j1; ++j) {
             for (std::int64_t i = cells.i0; i < cells.i1; ++i) {
                 const std::int64_t live = land.first_live(where, first[0] + i, first[1] + j) - first_k;
                 for (std::int64_t k = cells.k0; k < std::min(live, cells.k1); ++k) values[shape.at(i, j, k)] = 0;
+                for (std::int64_t k = std::max(live, cells.k0); k < std::min(deepest, cells.k1); ++k) {
+                    const double part = land.part(where, first[0] + i, first[1] + j, first_k + k);
+                    auto& value = values[shape.at(i, j, k)];
+                    value = static_cast<float>(inverse ? value / part : value * part);
+                }
             }
         }
     }

@@ -15,6 +15,12 @@ namespace {
 
 using staggered = std::array<bool, 3>;
 
+constexpr double most_of_an_edge = 1.5; // so that a narrow ridge does not bound the step
+
+int faces_of(const staggered& where) {
+    return static_cast<int>(where[0]) + static_cast<int>(where[1]) + static_cast<int>(where[2]);
+}
+
 // The stress that component c and a difference along an axis meet in.
 staggered stress_of(std::size_t c, std::size_t axis) {
     staggered where{};
@@ -85,19 +91,58 @@ topography::topography(const array::index3& cells, double spacing_m, std::vector
 }
 
 std::int64_t topography::first_live(const staggered& where, std::int64_t i, std::int64_t j) const {
-    const int faces = static_cast<int>(where[0]) + static_cast<int>(where[1]) + static_cast<int>(where[2]);
     const std::int64_t here = top(i, j);
-    if (faces == 0) return here;
-    if (faces == 1) { // a velocity: either cell
-        if (where[2]) return here;
-        return std::min(here, where[0] ? top(i - 1, j) : top(i, j - 1));
+    switch (faces_of(where)) {
+    case 0:
+        return here;
+    case 1: // a velocity: either cell
+        return where[2] ? here : std::min(here, where[0] ? top(i - 1, j) : top(i, j - 1));
+    default:
+        break;
     }
-    // An edge: all four cells.
-    std::int64_t first = here;
-    if (where[0]) first = std::max(first, top(i - 1, j));
-    if (where[1]) first = std::max(first, top(i, j - 1));
-    if (where[2]) return first + 1;
-    return std::max(first, top(i - 1, j - 1));
+    // An edge: the velocities on all four faces that meet there.
+    if (where[2]) {
+        const std::int64_t beside = where[0] ? top(i - 1, j) : top(i, j - 1);
+        return std::max(std::max(here, beside), std::min(here, beside) + 1);
+    }
+    const std::int64_t before = top(i - 1, j), below = top(i, j - 1), across = top(i - 1, j - 1);
+    return std::max({std::min(across, below), std::min(before, here), std::min(across, before), std::min(below, here)});
+}
+
+double topography::thickness(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    const std::int64_t first = top(i, j);
+    if (k != first) return k < first ? 0 : 1;
+    return static_cast<double>(first + 1) - surface_[column(i, j)];
+}
+
+double topography::part(const staggered& where, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    const auto faces = faces_of(where);
+    if (faces == 0) return thickness(i, j, k);
+    if (faces == 1) {
+        const double here = thickness(i, j, k);
+        const double before = thickness(i - (where[0] ? 1 : 0), j - (where[1] ? 1 : 0), k - (where[2] ? 1 : 0));
+        return here > 0 && before > 0 ? 0.5 * (here + before) : here + before;
+    }
+    // Of each cell round the edge a quarter, or more where other edges of the cell are dead.
+    const std::size_t a = where[0] ? 0 : 1, b = where[2] ? 2 : 1;
+    const auto moved = [&](array::index3 at, int n, std::int64_t by) {
+        if ((n & 1) != 0) at[a] += by;
+        if ((n & 2) != 0) at[b] += by;
+        return at;
+    };
+    double sum = 0;
+    for (int n = 0; n < 4; ++n) {
+        const auto cell = moved({i, j, k}, n, -1);
+        const double ground = thickness(cell[0], cell[1], cell[2]);
+        if (ground == 0) continue;
+        int edges = 0;
+        for (int m = 0; m < 4; ++m) {
+            const auto edge = moved(cell, m, 1);
+            if (live(where, edge[0], edge[1], edge[2])) ++edges;
+        }
+        if (edges > 0) sum += ground / edges;
+    }
+    return std::min(sum, most_of_an_edge);
 }
 
 double topography::surface_at(double x_cells, double y_cells) const {
