@@ -1,0 +1,112 @@
+"""Surface topography: beside the free surface of flat ground, tilted, over rough ground, on several ranks, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from craton import _craton
+from craton.errors import UserError
+from craton.seismology.wave_run.config import build
+from craton.seismology.wave_run.setup import Setup
+from mpi4py import MPI
+from reference.waves_reference import Medium, gaussian, misfit
+from scipy.interpolate import CubicSpline
+from wave_config import craton, here
+from wave_runs import Case, run
+
+ROCK = Medium(3464.0 * np.sqrt(3), 3464.0, 2700.0)
+SHORTEST_M, SIGMA = 500.0, 0.06
+"""The shortest S waves of the pulse, where its spectrum falls below 5 % of its largest value."""
+DISTANCES = (1000.0, 1500.0)
+DEPTH_M = 250.0
+
+
+def ground(x, y, z):
+    return ROCK.vp, ROCK.vs, ROCK.rho
+
+
+def under_a_plane(points: int, slope: float, tmp_path: Path, *, air: float = 0.0, pad_m: float = 0.0):
+    """Motion along and across a plane that falls along x, by an explosion below it: times, (station, along/across, time).
+
+    points: to the shortest S wave. air: cells above the highest ground; 0: the flat free surface at z = 0.
+    """
+    h, width = SHORTEST_M / points, 10
+    margin = (width + 6) * h + pad_m
+    cosine, sine = np.cos(np.arctan(slope)), np.sin(np.arctan(slope))
+    across, along = np.array([-sine, 0, cosine]), np.array([cosine, 0, sine])
+    x0, length, breadth = margin + 200, DISTANCES[-1] * cosine + 2 * margin + 400, 2 * margin + 900
+
+    def surface(x, y):
+        return air * h + slope * x + 0 * y
+
+    foot = np.array([x0, breadth / 2, surface(x0, 0)])
+    size = (length, breadth, surface(length, 0) + 700 + pad_m + (width + 4) * h)
+    dt = 0.45 * h / ROCK.vp
+    cells = tuple(round(each / h) for each in size)
+    found = run(
+        Case(
+            cells,
+            h,
+            dt,
+            int(1.15 / dt),
+            ground,
+            moment_at=[foot + DEPTH_M * across],
+            moments=[[1e15, 1e15, 1e15, 0, 0, 0]],
+            rate=lambda t: gaussian(t - 5 * SIGMA, SIGMA, 0),
+            stations=[foot + each * along for each in DISTANCES],
+            width=width,
+            samples_per_side=1,
+            surface_m=surface if air else None,
+        ),
+        tmp_path,
+        MPI.COMM_SELF,
+    )
+    return found["t_velocity"], np.einsum("sct,pc->spt", found["velocity"].astype(float), np.array([along, across]))
+
+
+def differences(found, wanted) -> np.ndarray:
+    """Relative L2, (station, along/across)."""
+    (t, motion), (t_wanted, expected) = found, wanted
+    t = t[t < t_wanted[-1]]
+    expected = CubicSpline(t_wanted, expected, axis=2)(t)
+    return np.array([[misfit(a[: len(t)], b) for a, b in zip(*pair, strict=True)] for pair in zip(motion[..., : len(t)], expected, strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("points", "allowed"), [(10, 0.04), pytest.param(15, 0.02, marks=pytest.mark.long), pytest.param(20, 0.015, marks=pytest.mark.long)]
+)
+def test_flat_ground_below_air_moves_as_below_the_free_surface(tmp_path, points, allowed):
+    """Rayleigh and body waves of an explosion at 250 m, at 2 and 3 of the shortest S wavelengths."""
+    found = differences(under_a_plane(points, 0, tmp_path, air=4), under_a_plane(points, 0, tmp_path))
+    print(points, np.round(found, 4).tolist())
+    assert found.max() <= allowed
+
+
+def test_flat_ground_may_lie_between_faces(tmp_path):
+    """The first cell of a column counts with its thickness; as a whole cell the surface would be 0.4 cells off."""
+    found = differences(under_a_plane(10, 0, tmp_path, air=4.4), under_a_plane(10, 0, tmp_path))
+    print(np.round(found, 4).tolist())
+    assert found.max() <= 0.06
+
+
+@pytest.mark.parametrize(
+    ("points", "slope", "allowed"),
+    [
+        (10, 0.25, 0.25),
+        (10, 0.5, 0.15),
+        pytest.param(15, 0.25, 0.12, marks=pytest.mark.long),
+        pytest.param(15, 0.5, 0.12, marks=pytest.mark.long),
+        pytest.param(20, 0.25, 0.12, marks=pytest.mark.long),
+        pytest.param(20, 0.5, 0.12, marks=pytest.mark.long),
+    ],
+)
+def test_tilted_ground_moves_as_flat_ground_turned(tmp_path, points, slope, allowed):
+    """Slopes of 14 and 27 degrees; a staircase whose shear stresses end at air was wrong by 40 to 80 % at 10 points."""
+    found = differences(
+        under_a_plane(points, slope, tmp_path, air=4, pad_m=500), under_a_plane(10, 0, tmp_path, pad_m=500)
+    )
+    print(points, slope, np.round(found, 4).tolist())
+    assert found.max() <= allowed
