@@ -105,6 +105,19 @@ class Topography:
         """Elevation of the lowest column."""
         return self.z0_elevation_m - float(self.surface_m.max())
 
+    def air_fraction(self, grid: Grid) -> float:
+        """Of the grid's cells."""
+        return float(self.tops.mean()) / grid.cells[2]
+
+    def facts(self) -> dict[str, float]:
+        """Plain numbers of it."""
+        return {
+            "highest_ground_m": self.highest_m,
+            "lowest_ground_m": self.lowest_m,
+            "z0_elevation_m": self.z0_elevation_m,
+            "cells_of_air": float(self.tops.sum()),
+        }
+
     def depth_at(self, x: Array, y: Array) -> Array:
         """Of the surface below z = 0 at places in m: linear between the middles of columns, beyond them as at the last."""
         (i, p), (j, q) = (_between(at, self.spacing_m, n) for at, n in zip((x, y), self.surface_m.shape, strict=True))

@@ -414,7 +414,8 @@ class SnapshotsConfig:
 
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
     fields: tuple[str, ...] = setting(("vx", "vy", "vz"), _fields, "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
-    volume: bool = setting(False, boolean, "true: everywhere; false: on the surface")
+    volume: bool = setting(False, boolean, "true: everywhere; false: one plane, the surface")
+    z_m: float = setting(0.0, number(0, 1e9, "m"), "m; where that plane lies below z = 0, which under topography is air")
     coarsen: int = setting(1, integer(1, 1000), "every so many cells along each side")
 
 
@@ -424,6 +425,7 @@ class MovieConfig:
 
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
     largest_m_s: float = setting(0.0, number(0, 1e6, "m/s"), "m/s at the end of the colours; 0: as it comes")
+    z_m: float = setting(0.0, number(0, 1e9, "m"), "m; of a plane below z = 0 instead, which under topography is air")
 
 
 @dataclass(frozen=True)
