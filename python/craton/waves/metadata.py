@@ -63,7 +63,7 @@ class Metadata:
 
     @property
     def _sea_level_m(self) -> float:
-        """z of elevation 0."""
+        """Z of elevation 0."""
         return 0.0 if self.topography is None else self.topography.z0_elevation_m
 
     @property

@@ -33,8 +33,8 @@ from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.check import examine
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
-from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
+from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
 
 __all__ = ["page_of", "write_report"]

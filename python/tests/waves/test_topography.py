@@ -1,20 +1,19 @@
-"""Surface topography: beside the free surface of flat ground, tilted, over rough ground, on several ranks, and what is refused."""
+"""Surface topography: beside the free surface of flat ground, tilted, and a run over a hill from its configuration.
+
+tests/mpi/waves/solver_test.cpp has rough ground: energy, ranks, restarts.
+"""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from craton import _craton
-from craton.errors import UserError
-from craton.seismology.wave_run.config import build
-from craton.seismology.wave_run.setup import Setup
+from craton import waves
 from mpi4py import MPI
 from reference.waves_reference import Medium, gaussian, misfit
 from scipy.interpolate import CubicSpline
-from wave_config import craton, here
+from wave_config import here
 from wave_runs import Case, run
 
 ROCK = Medium(3464.0 * np.sqrt(3), 3464.0, 2700.0)
@@ -72,11 +71,17 @@ def differences(found, wanted) -> np.ndarray:
     (t, motion), (t_wanted, expected) = found, wanted
     t = t[t < t_wanted[-1]]
     expected = CubicSpline(t_wanted, expected, axis=2)(t)
-    return np.array([[misfit(a[: len(t)], b) for a, b in zip(*pair, strict=True)] for pair in zip(motion[..., : len(t)], expected, strict=True)])
+    return np.array(
+        [
+            [misfit(a[: len(t)], b) for a, b in zip(*pair, strict=True)]
+            for pair in zip(motion[..., : len(t)], expected, strict=True)
+        ]
+    )
 
 
 @pytest.mark.parametrize(
-    ("points", "allowed"), [(10, 0.04), pytest.param(15, 0.02, marks=pytest.mark.long), pytest.param(20, 0.015, marks=pytest.mark.long)]
+    ("points", "allowed"),
+    [(10, 0.04), pytest.param(15, 0.02, marks=pytest.mark.long), pytest.param(20, 0.015, marks=pytest.mark.long)],
 )
 def test_flat_ground_below_air_moves_as_below_the_free_surface(tmp_path, points, allowed):
     """Rayleigh and body waves of an explosion at 250 m, at 2 and 3 of the shortest S wavelengths."""
@@ -110,3 +115,47 @@ def test_tilted_ground_moves_as_flat_ground_turned(tmp_path, points, slope, allo
     )
     print(points, slope, np.round(found, 4).tolist())
     assert found.max() <= allowed
+
+
+HILL = """
+[grid]
+size_m = [2400, 2400, 2000]
+spacing_m = 100
+points_per_wavelength = 0
+[time]
+duration_s = 0.4
+[topography]
+hill = {height_m = 400, radius_m = 500, centre_m = [1250, 1150]}
+[media]
+kind = "layers"
+layers = [[300, 4000, 2300, 2500], [0, 5000, 2800, 2600]]
+vs30 = 1500.0
+[attenuation]
+[boundary]
+width_cells = 5
+[receivers]
+stations = [["TOP", 1250, 1150], ["DEEP", 700, 700, 150]]
+[movie]
+every = 4
+z_m = 900
+[[source]]
+position_m = [1250, 1250, 1100]
+moment_Nm = [0, 0, 0, 1e15, 0, 0]
+time_function = "gaussian"
+sigma_s = 0.12
+centre_s = 0.2
+"""
+
+
+def test_a_run_over_a_hill_from_its_configuration(tmp_path):
+    (tmp_path / "hill.toml").write_text(HILL)
+    said = here("check", "hill.toml", cwd=tmp_path)
+    assert "elevations from" in said and "of the cells are air" in said
+    here("run", "hill.toml", "--directory", "out", cwd=tmp_path)
+    found = waves.read_seismograms(tmp_path / "out")
+    surface = waves.Setup(waves.load_config(tmp_path / "hill.toml")).topography.depth_at(*found.position_m.T[:2])
+    assert found.position_m[:, 2] == pytest.approx(surface + [0, 150])
+    assert (np.abs(found.velocity).max(axis=(1, 2)) > 0).all() and np.isfinite(found.velocity).all()
+    plane = waves.read_snapshots(tmp_path / "out" / "surface.h5")
+    assert np.abs(plane.fields["vz"]).max() > 0
+    assert "elevations from" in (tmp_path / "out" / "report.html").read_text()

@@ -206,8 +206,9 @@ TEST(point_weights, follow_the_ground) {
                 }
                 EXPECT_NEAR(sum, 1, 1e-12);
                 // Shear stress on the surface lies too far from points that are not dead: the nearest counts.
-                if (depth > 0 || (which != field::xz && which != field::yz))
+                if (depth > 0 || (which != field::xz && which != field::yz)) {
                     EXPECT_NEAR(read(weights, whole.array(0)), 3 + x - 2 * 6.2 + 4 * depth, 1e-4) << name_of(which) << " at " << x;
+                }
                 double parts = 0;
                 std::size_t cells = 0;
                 for (std::int64_t n = 0; n < 8; ++n) {

@@ -133,7 +133,7 @@ def _between(at: Array, spacing: float, count: int) -> tuple[NDArray[np.int64], 
 
 
 def gaussian_hill(height_m: float, radius_m: float, x_m: float, y_m: float, base_m: float = 0.0) -> Elevation:
-    """height exp(-(r / radius)^2) above a base, r the distance from its middle."""
+    """Height exp(-(r / radius)^2) above a base, r the distance from its middle."""
 
     def elevation(_grid: Grid, x: Array, y: Array) -> Array:
         return np.asarray(base_m + height_m * np.exp(-((x - x_m) ** 2 + (y - y_m) ** 2) / radius_m**2))
@@ -161,7 +161,9 @@ class ElevationMap:
             middle = 0.5 * (self.x[0] + self.x[-1])
             at = (longitude - 360 * np.round((longitude - middle) / 360), latitude)
         names = ("longitude", "latitude") if self.degrees else ("x", "y")
-        (i, p), (j, q) = (self._near(name, points, one) for name, points, one in zip(names, (self.x, self.y), at, strict=True))
+        (i, p), (j, q) = (
+            self._near(name, points, one) for name, points, one in zip(names, (self.x, self.y), at, strict=True)
+        )
         v = self.elevation_m.astype(float)
         found = (v[i, j] * (1 - q) + v[i, j + 1] * q) * (1 - p) + (v[i + 1, j] * (1 - q) + v[i + 1, j + 1] * q) * p
         if not (np.isfinite(found) & (np.abs(found) <= HIGHEST_M)).all():
@@ -193,7 +195,9 @@ def open_elevation(path: str | os.PathLike[str], *, degrees: bool, outside: str 
     kind = path.suffix.lower()
     if kind in (".nc", ".nc4", ".cdf", ".grd"):
         if not degrees:
-            raise UserError(f"{path}: NetCDF in m of the grid; allowed: longitude and latitude, with [grid] origin_lon_lat")
+            raise UserError(
+                f"{path}: NetCDF in m of the grid; allowed: longitude and latitude, with [grid] origin_lon_lat"
+            )
         x, y, values = read_map(path)
         if len(x) < 2 or len(y) < 2:
             raise UserError(f"{path}: {len(x)} x {len(y)} points; allowed: two or more along each axis")
@@ -225,7 +229,9 @@ def _esri_grid(path: Path, degrees: bool) -> tuple[Array, Array, NDArray[np.floa
             raise UserError(f"{place}: '{line}'; allowed: {allowed}") from None
     columns, count = int(header.get("ncols", 0)), int(header.get("nrows", 0))
     if len(rows) != count or columns < 2 or count < 2 or columns * count > MOST_VALUES:
-        raise UserError(f"{path}: {len(rows)} rows of {columns} numbers, nrows {count}; allowed: {allowed}, two or more of each")
+        raise UserError(
+            f"{path}: {len(rows)} rows of {columns} numbers, nrows {count}; allowed: {allowed}, two or more of each"
+        )
     side, axes = header.get("cellsize", math.nan), []
     for letter, points in (("x", columns), ("y", count)):
         corner, centre = header.get(f"{letter}llcorner"), header.get(f"{letter}llcenter")
@@ -236,7 +242,7 @@ def _esri_grid(path: Path, degrees: bool) -> tuple[Array, Array, NDArray[np.floa
         limit = LIMITS["longitude" if letter == "x" else "latitude"] if degrees else math.inf
         if np.abs(axis).max() > limit:
             raise UserError(
-                f"{path}: {letter} from {axis[0]:g} to {axis[-1]:g}; allowed: degrees, or [topography] file_axes = \"grid\" for m of the grid"
+                f'{path}: {letter} from {axis[0]:g} to {axis[-1]:g}; allowed: degrees, or [topography] file_axes = "grid" for m of the grid'
             )
         axes.append(axis)
     values = np.array(rows)

@@ -170,8 +170,8 @@ class Findings:
             ),
             (
                 "depths",
-                "stations: below the ground's surface; [[source]] position_m and [sgt] points: below z = 0; events, faults and "
-                "lon_lat: below elevation 0",
+                "of stations below the ground's surface; of position_m and points of strain Green's tensors below z = 0; of events, "
+                "faults and lon_lat below elevation 0",
             ),
         ]
 

@@ -201,7 +201,7 @@ class TimeConfig:
     )
 
 
-HILL = 'an inline table {height_m, radius_m, centre_m = [x, y]}, a list [height_m, radius_m, x_m, y_m], or []'
+HILL = "an inline table {height_m, radius_m, centre_m = [x, y]}, a list [height_m, radius_m, x_m, y_m], or []"
 
 
 def _hill(value: Any) -> Numbers:
@@ -415,7 +415,9 @@ class SnapshotsConfig:
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
     fields: tuple[str, ...] = setting(("vx", "vy", "vz"), _fields, "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
     volume: bool = setting(False, boolean, "true: everywhere; false: one plane, the surface")
-    z_m: float = setting(0.0, number(0, 1e9, "m"), "m; where that plane lies below z = 0, which under topography is air")
+    z_m: float = setting(
+        0.0, number(0, 1e9, "m"), "m; where that plane lies below z = 0, which under topography is air"
+    )
     coarsen: int = setting(1, integer(1, 1000), "every so many cells along each side")
 
 

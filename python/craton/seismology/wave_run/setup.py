@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.errors import UserError
 from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
 from craton.seismology.geometry.projection import projection_about
