@@ -202,13 +202,16 @@ def test_what_depths_of_stations_and_sources_count_from(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("position_m = [1000, 800, 1500]", "position_m = [1000, 800, 390]"), r"\[\[source\]\] 1: at .*390\) m, in the air; allowed: z of 4\d\d"),
+        (
+            ("position_m = [1000, 800, 1500]", "position_m = [1000, 800, 390]"),
+            r"\[\[source\]\] 1: at .*390\) m, in the air; allowed: z of 4\d\d",
+        ),
         (("hill = {", 'file = "hill.toml"\nhill = {'), r"\[topography\] both file and hill; allowed: one of them"),
         (("radius_m = 400", "radius = 400"), r"\[topography\] hill = .*; allowed: an inline table"),
         (("[topography]", "[topography]\nz0_elevation_m = 400"), r"1 cells of air above the highest ground"),
         (("[topography]", '[topography]\nfile_axes = "degrees"'), r"file_axes = \"degrees\" needs a place"),
         (("width_cells = 3", 'width_cells = 3\ntop = "absorbing"'), r"top = \"absorbing\" with \[topography\]; allowed"),
-        (("[topography]", '[run]\ndevice = "cuda"\n[topography]'), r"device = \"cuda\" with \[topography\]; allowed: device = \"cpu\""),
+        (("[topography]", '[run]\ndevice = "cuda"\n[topography]'), r"device = \"cuda\" with \[topography\]; allowed: device"),
         (
             ("[topography]", '[media]\nvs30 = 400.0\n[topography]\ndepth_from = "level"'),
             r"vs30 with \[topography\] depth_from = \"level\"; allowed: depth_from = \"ground\"",

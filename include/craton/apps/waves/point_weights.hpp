@@ -87,8 +87,8 @@ struct brick_place {
     array::domain cells;
 };
 
-/// "" for a point in the grid and in the ground; else what is wrong with it, in words, with what is allowed: coordinates that are no
-/// numbers, or outside [0, n h], or above the ground's surface.
+/// "" for a point in the grid and in the ground; else what is wrong with it, in words, with what is allowed: coordinates that are
+/// no numbers, or outside [0, n h], or above the ground's surface.
 [[nodiscard]] std::string why_not_inside(const position_m& point, const grid_extent& grid);
 
 /// The value of a field at a point of the grid (faces included) is the sum of weight * f[offset] over what this returns, over all

@@ -33,8 +33,9 @@ class topography {
     /// Of the tops: to tell one from another.
     [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
-    /// The first plane, at indices (i, j) of a field that lies so in its cell, that is not dead: all below are not either. Velocities
-    /// are dead between two cells of air, normal stresses in air, and shear stresses where one of the four velocities round them is.
+    /// The first plane, at indices (i, j) of a field that lies so in its cell, that is not dead: all below are not either.
+    /// Velocities are dead between two cells of air, normal stresses in air, and shear stresses where one of the four velocities
+    /// round them is.
     [[nodiscard]] std::int64_t first_live(const std::array<bool, 3>& where, std::int64_t i, std::int64_t j) const;
     [[nodiscard]] bool live(const std::array<bool, 3>& where, std::int64_t i, std::int64_t j, std::int64_t k) const {
         return k >= first_live(where, i, j);

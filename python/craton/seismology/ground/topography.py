@@ -1,8 +1,8 @@
 """The ground's surface above and below z = 0: elevations of a file, a hill or a constant, at the columns of a grid's cells.
 
 - NetCDF, classic or 4, also a grid of GMT: one field in m over longitude and latitude (GMT: x and y).
-- ESRI ASCII grid (.asc): a header of ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize and perhaps NODATA_value;
-  then rows from the largest y down.
+- ESRI ASCII grid (.asc): a header of ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize and perhaps
+  NODATA_value; then rows from the largest y down.
 - Rows of x, y and elevation in any other file, of a regular mesh, in any order.
 
 Elevations are in m, upwards, and linear between the points of a file.
@@ -68,14 +68,14 @@ class Topography:
         made = Topography(np.ascontiguousarray(z0 - found), h, z0)
         if made.highest_top < LEAST_AIR:
             raise UserError(
-                f"{where} z0_elevation_m = {z0:g} m, {made.highest_top} cells of air above the highest ground at {highest:.6g} m; "
-                f"allowed: {highest + LEAST_AIR * h:.6g} m or more, {LEAST_AIR} cells of {h:g} m"
+                f"{where} z0_elevation_m = {z0:g} m, {made.highest_top} cells of air above the highest ground at {highest:.6g} "
+                f"m; allowed: {highest + LEAST_AIR * h:.6g} m or more, {LEAST_AIR} cells of {h:g} m"
             )
         if made.lowest_top > grid.cells[2] - LEAST_AIR:
             deepest = z0 - grid.size_m[2]
             raise UserError(
-                f"{where} the lowest ground is at {lowest:.6g} m, the grid's bottom at {deepest:.6g} m; allowed: {LEAST_AIR} cells of "
-                "ground everywhere, so a larger [grid] size along z"
+                f"{where} the lowest ground is at {lowest:.6g} m, the grid's bottom at {deepest:.6g} m; allowed: {LEAST_AIR} cells "
+                "of ground everywhere, so a larger [grid] size along z"
             )
         return made
 
@@ -242,7 +242,8 @@ def _esri_grid(path: Path, degrees: bool) -> tuple[Array, Array, NDArray[np.floa
         limit = LIMITS["longitude" if letter == "x" else "latitude"] if degrees else math.inf
         if np.abs(axis).max() > limit:
             raise UserError(
-                f'{path}: {letter} from {axis[0]:g} to {axis[-1]:g}; allowed: degrees, or [topography] file_axes = "grid" for m of the grid'
+                f'{path}: {letter} from {axis[0]:g} to {axis[-1]:g}; allowed: degrees, or [topography] file_axes = "grid" '
+                "for m of the grid"
             )
         axes.append(axis)
     values = np.array(rows)

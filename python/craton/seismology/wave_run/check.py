@@ -165,13 +165,14 @@ class Findings:
         return [
             (
                 "topography",
-                f"elevations from {land.lowest_m:.5g} to {land.highest_m:.5g} m, z = 0 at {land.z0_elevation_m:.5g} m; {100 * air:.2g} % "
-                f"of the cells are air, {least} to {most} at the top of each column: memory as of ground, next to no time",
+                f"elevations from {land.lowest_m:.5g} to {land.highest_m:.5g} m, z = 0 at {land.z0_elevation_m:.5g} m; "
+                f"{100 * air:.2g} % of the cells are air, {least} to {most} at the top of each column: memory as of ground, next "
+                "to no time",
             ),
             (
                 "depths",
-                "of stations below the ground's surface; of position_m and points of strain Green's tensors below z = 0; of events, "
-                "faults and lon_lat below elevation 0",
+                "of stations below the ground's surface; of position_m and points of strain Green's tensors below z = 0; of "
+                "events, faults and lon_lat below elevation 0",
             ),
         ]
 
@@ -246,8 +247,8 @@ def _coarse_surface(setup: Setup, found: Range) -> list[str]:
     if land is None or not points < SURFACE_POINTS:
         return []
     return [
-        f"{points:.3g} points per wavelength of the slowest S waves: surface waves under topography need {SURFACE_POINTS:g}, so cells of "
-        f"{found.slowest_vs / (SURFACE_POINTS * highest):.3g} m"
+        f"{points:.3g} points per wavelength of the slowest S waves: surface waves under topography need {SURFACE_POINTS:g}, so "
+        f"cells of {found.slowest_vs / (SURFACE_POINTS * highest):.3g} m"
     ]
 
 
