@@ -188,7 +188,7 @@ def test_what_depths_of_stations_and_sources_count_from(tmp_path):
     setup = Setup(load_config(written(tmp_path)))
     land, stations = setup.topography, setup.receivers
     assert land is not None and stations is not None
-    assert stations.position_m[:, 2] == pytest.approx([400, 520, 700], abs=0.1)
+    assert stations.position_m[:, 2] == pytest.approx([400, 520, 693.4], abs=0.1)  # FAR: in a side, level there
     assert setup.points[0].position_m[2] == 1500
     placed = Setup(
         load_config(written(tmp_path, ("spacing_m = 100\n", "spacing_m = 100\norigin_lon_lat = [142.0, 38.0]\n")))

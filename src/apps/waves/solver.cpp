@@ -71,19 +71,26 @@ std::string what_is_not_allowed(const solver_options& o, const array::index3& ce
     return "";
 }
 
+// The surface under absorbing layers is level along their axis.
+solver_options with_level_sides(solver_options options) {
+    if (options.land && options.absorbing.kind != absorbing_kind::none)
+        options.land = std::make_shared<const topography>(options.land->levelled_at_sides(options.absorbing.width));
+    return options;
+}
+
 } // namespace
 
 struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& cut, const solver_options& given, const ground_sampler& sampler)
-        : options(given), layout(cut), team(given.threads), grid(ranks, cut, changing_fields(given), halo, &team),
+        : options(with_level_sides(given)), layout(cut), team(given.threads), grid(ranks, cut, changing_fields(given), halo, &team),
           own(grid.cells()), ground(grid, options, sampler), velocities(grid, halos_of(half_step::velocity), {.team = &team}),
           stresses(grid, halos_of(half_step::stress), {.team = &team, .turns = velocities.turns()}) {
         fields.shape = shape_of(grid);
         fields.media = ground.elastic();
         fields.attenuation = ground.attenuation();
         fields.d = differences::of(given.dt_s, given.spacing_m);
-        if (given.land) {
-            beside_air.emplace(*given.land, fields.shape, own.low);
+        if (options.land) {
+            beside_air.emplace(*options.land, fields.shape, own.low);
             fields.d.reduced = &beside_air->rows();
         } else if (given.free_surface && own.low[2] == 0) {
             fields.surface = &at_surface;

@@ -69,7 +69,6 @@ topography::topography(const array::index3& cells, double spacing_m, std::vector
         throw user_error(fmt::format("topography: {} depths of the surface; allowed: {}, one for each of {} x {} columns",
                                      surface_.size(), columns, cells[0], cells[1]));
     tops_.reserve(surface_.size());
-    fingerprint_ = 14695981039346656037U; // FNV-1a
     for (std::size_t n = 0; n < surface_.size(); ++n) {
         surface_[n] /= spacing_m;
         const double top = std::round(surface_[n]);
@@ -83,11 +82,30 @@ topography::topography(const array::index3& cells, double spacing_m, std::vector
                             most * spacing_m, least_air));
         }
         tops_.push_back(static_cast<std::int32_t>(top));
-        fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(tops_.back())) * 1099511628211U;
     }
+    find_extremes();
+}
+
+void topography::find_extremes() {
+    fingerprint_ = 14695981039346656037U; // FNV-1a
+    for (const auto top : tops_) fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(top)) * 1099511628211U;
     const auto [least, most] = std::ranges::minmax(tops_);
     highest_ = least;
     lowest_ = most;
+}
+
+topography topography::levelled_at_sides(std::int64_t width) const {
+    topography made = *this;
+    if (cells_[0] <= 2 * width || cells_[1] <= 2 * width) return made;
+    for (std::int64_t j = 0; j < cells_[1]; ++j) {
+        for (std::int64_t i = 0; i < cells_[0]; ++i) {
+            const auto from = column(std::clamp(i, width, cells_[0] - 1 - width), std::clamp(j, width, cells_[1] - 1 - width));
+            made.surface_[column(i, j)] = surface_[from];
+            made.tops_[column(i, j)] = tops_[from];
+        }
+    }
+    made.find_extremes();
+    return made;
 }
 
 std::int64_t topography::first_live(const staggered& where, std::int64_t i, std::int64_t j) const {

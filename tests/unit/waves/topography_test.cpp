@@ -280,6 +280,18 @@ TEST(topography, counts_the_first_cell_with_its_thickness) {
     EXPECT_DOUBLE_EQ(land.part(at_vx, 2, 2, 4), 1.25);
 }
 
+TEST(topography, is_level_at_the_sides_where_layers_are) {
+    const index3 grid{14, 12, 20};
+    const topography land = random_land(grid, 2);
+    const topography level = land.levelled_at_sides(4);
+    EXPECT_NE(level.fingerprint(), land.fingerprint());
+    EXPECT_EQ(level.levelled_at_sides(4).fingerprint(), level.fingerprint());
+    for (std::int64_t j = 0; j < grid[1]; ++j) {
+        for (std::int64_t i = 0; i < grid[0]; ++i)
+            EXPECT_EQ(level.top(i, j), land.top(std::clamp<std::int64_t>(i, 4, 9), std::clamp<std::int64_t>(j, 4, 7)));
+    }
+}
+
 TEST(topography, refuses_what_leaves_no_air_or_no_ground) {
     const auto made_of = [](double depth) { return topography({4, 4, 10}, 10, std::vector<double>(16, depth)); };
     for (const double depth : {20.0, -1.0, 80.0, std::nan(""), std::numeric_limits<double>::infinity()})

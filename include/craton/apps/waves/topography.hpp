@@ -25,6 +25,10 @@ class topography {
     /// leave less than least_air cells of air, or less than that of ground.
     topography(const array::index3& cells, double spacing_m, std::vector<double> surface_m);
 
+    /// The same with the surface in the outermost `width` columns of each side as it is where they begin. Absorbing layers of this
+    /// width are stable then: over a surface that rises and falls along the axis that they stretch, waves grew in them.
+    [[nodiscard]] topography levelled_at_sides(std::int64_t width) const;
+
     /// Cells of air.
     [[nodiscard]] std::int64_t top(std::int64_t i, std::int64_t j) const { return tops_[column(i, j)]; }
     [[nodiscard]] std::int64_t lowest_top() const noexcept { return lowest_; }   ///< of all columns the most air
@@ -59,6 +63,8 @@ class topography {
         const auto inside = [](std::int64_t n, std::int64_t count) { return n < 0 ? 0 : n < count ? n : count - 1; };
         return static_cast<std::size_t>(inside(i, cells_[0]) + cells_[0] * inside(j, cells_[1]));
     }
+
+    void find_extremes();
 
     array::index3 cells_;
     std::vector<double> surface_; // in cells

@@ -56,13 +56,18 @@ class Topography:
     """of z = 0"""
 
     @staticmethod
-    def of(elevation: Elevation, grid: Grid, z0_elevation_m: float | None, where: str) -> Topography:
+    def of(
+        elevation: Elevation, grid: Grid, z0_elevation_m: float | None, where: str, layer_cells: int = 0
+    ) -> Topography:
         """At the columns of a grid; z = 0 lies four cells above the highest, or at an elevation that is given.
 
-        UserError where less than three cells of air are left above the ground, or of ground below it.
+        layer_cells: of absorbing sides, in which the surface goes on as where they begin, as the solver has it. UserError where less than three cells of air are left above the ground, or of ground below it.
         """
         x, y = (grid.axis(0, n) for n in grid.cells[:2])
         found = np.broadcast_to(elevation(grid, x[:, None], y[None, :]), (len(x), len(y)))
+        if min(found.shape) > 2 * layer_cells:
+            i, j = (np.clip(np.arange(n), layer_cells, n - 1 - layer_cells) for n in found.shape)
+            found = found[np.ix_(i, j)]
         highest, lowest, h = float(found.max()), float(found.min()), grid.spacing_m
         z0 = highest + AIR * h if z0_elevation_m is None else z0_elevation_m
         made = Topography(np.ascontiguousarray(z0 - found), h, z0)

@@ -255,4 +255,4 @@ def template() -> str:
         "source.time_function": "gaussian",
         "source.sigma_s": 0.2,
     }
-    return template_of(heading, {**TABLES, "[source]": SourceConfig}, examples)
+    return template_of(heading, {**TABLES, "[source]": SourceConfig}, examples, commented=("topography",))

@@ -262,7 +262,8 @@ def topography_of(config: Config, grid: Grid) -> Topography | None:
         degrees = given.file_axes == "degrees" or (given.file_axes == "auto" and bool(config.grid.origin_lon_lat))
         elevation = open_elevation(given.file, degrees=degrees, outside=given.outside)
     z0 = None if isinstance(given.z0_elevation_m, str) else given.z0_elevation_m
-    return Topography.of(elevation, grid, z0, f"{config.path}: [topography]")
+    layer_cells = config.boundary.layer_cells if config.boundary.absorbing != "none" else 0
+    return Topography.of(elevation, grid, z0, f"{config.path}: [topography]", layer_cells)
 
 
 def medium_of(config: Config, grid: Grid, topography: Topography | None = None) -> Medium:
