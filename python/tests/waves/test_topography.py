@@ -5,11 +5,13 @@ tests/mpi/waves/solver_test.cpp has rough ground: energy, ranks, restarts.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import craton
 import numpy as np
 import pytest
-from craton import waves
+from craton import _craton, waves
 from mpi4py import MPI
 from reference.waves_reference import Medium, gaussian, misfit
 from scipy.interpolate import CubicSpline
@@ -159,3 +161,36 @@ def test_a_run_over_a_hill_from_its_configuration(tmp_path):
     plane = waves.read_snapshots(tmp_path / "out" / "surface.h5")
     assert np.abs(plane.fields["vz"]).max() > 0
     assert "elevations from" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.long
+def test_what_topography_costs():
+    """Time per cell of the steps over a hill of 24 cells, beside the free surface of a grid without the air; in turns."""
+    cells, h, air = (160, 160, 128), 50.0, 28
+    x, y = ((np.arange(n) + 0.5) * h for n in cells[:2])
+    hill = 24 * h * np.exp(-((x[None, :] - 4000) ** 2 + (y[:, None] - 4000) ** 2) / 1500.0**2)
+    world, made = craton.World(MPI.COMM_SELF), {}
+    for name, depth in (("free surface", 0), ("topography", air)):
+        options = _craton.WaveOptions()
+        options.spacing_m, options.dt_s, options.samples_per_side = h, 0.4 * h / ROCK.vp, 1
+        shape = (*cells[:2], cells[2] - air + depth)
+        if depth:
+            options.set_topography(shape, np.ascontiguousarray(air * h - hill))
+
+        def rock(_x, _y, _z, _spacing, nx, ny):
+            return [np.full((ny, nx), value, np.float32) for value in (ROCK.vp, ROCK.vs, ROCK.rho)]
+
+        made[name] = (_craton.WaveRun(world, shape, (1, 1, 1), options, rock), np.prod(shape), [])
+    for turn in range(5):
+        for run_of, _, seconds in made.values():
+            begun_s = time.perf_counter()
+            run_of.advance(8)
+            if turn:
+                seconds.append((time.perf_counter() - begun_s) / 8)
+    flat, hilly = ((np.median(seconds), points) for _, points, seconds in made.values())
+    ground = made["topography"][1] * (1 - np.mean(air - hill / h) / cells[2])
+    print(
+        f"free surface {1e9 * flat[0] / flat[1]:.2f} ns per cell; topography {1e9 * hilly[0] / hilly[1]:.2f} ns per cell, "
+        f"{1e9 * hilly[0] / ground:.2f} ns per cell of ground"
+    )
+    assert hilly[0] / ground < 2 * flat[0] / flat[1]
