@@ -119,6 +119,38 @@ def test_tilted_ground_moves_as_flat_ground_turned(tmp_path, points, slope, allo
     assert found.max() <= allowed
 
 
+def test_source_and_receiver_can_be_swapped_over_rough_ground(tmp_path):
+    """Along x at one place and along z at another, both on the ground."""
+    h, cells = 50.0, (30, 28, 26)
+    depth = h * np.random.default_rng(5).uniform(4, 9, (28, 30))
+    depth[12:17, :] = 6.3 * h  # a valley, along which both lie
+    places = [np.array([437.0, 730.0, 6.3 * h]), np.array([1021.0, 705.0, 6.3 * h + 30])]
+    forces = [np.array([1e12, 0, 0]), np.array([0, 0, 1e12])]
+    found = [
+        run(
+            Case(
+                cells,
+                h,
+                0.4 * h / ROCK.vp,
+                150,
+                ground,
+                force_at=[places[n]],
+                forces=[forces[n]],
+                rate=lambda t: gaussian(t - 5 * SIGMA, SIGMA, 0),
+                stations=[places[1 - n]],
+                width=6,
+                samples_per_side=1,
+                surface_m=lambda x, y: depth,
+            ),
+            tmp_path,
+            MPI.COMM_SELF,
+        )["velocity"][0, 2 - 2 * n]
+        for n in (0, 1)
+    ]
+    print(np.abs(found[0] - found[1]).max() / np.abs(found[0]).max())
+    assert np.abs(found[0] - found[1]).max() <= 1e-4 * np.abs(found[0]).max()
+
+
 HILL = """
 [grid]
 size_m = [2400, 2400, 2000]

@@ -106,7 +106,8 @@ struct solver::state {
     }
 
     // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest
-    // eigenvalue, and so have differences beside air (topography.hpp), with half the mass at the faces of the ground. Moduli and buoyancies of a cell may have been rounded up by 2^-10 each.
+    // eigenvalue, and so have differences beside air (topography.hpp), with half the mass at the faces of the ground. Moduli and
+    // buoyancies of a cell may have been rounded up by 2^-10 each.
     [[nodiscard]] std::string why_not_stable() const {
         const double limit = 6 / (7 * std::sqrt(3.0)) / (1 + 0x1p-10) * options.spacing_m / ground.fastest_m_s();
         if (options.dt_s < limit) return "";

@@ -232,16 +232,16 @@ def _esri_grid(path: Path, degrees: bool) -> tuple[Array, Array, NDArray[np.floa
                     raise ValueError
         except (ValueError, KeyError, OverflowError):
             raise UserError(f"{place}: '{line}'; allowed: {allowed}") from None
-    columns, count = int(header.get("ncols", 0)), int(header.get("nrows", 0))
-    if len(rows) != count or columns < 2 or count < 2 or columns * count > MOST_VALUES:
+    columns, lines = int(header.get("ncols", 0)), int(header.get("nrows", 0))
+    if len(rows) != lines or columns < 2 or lines < 2 or columns * lines > MOST_VALUES:
         raise UserError(
-            f"{path}: {len(rows)} rows of {columns} numbers, nrows {count}; allowed: {allowed}, two or more of each"
+            f"{path}: {len(rows)} rows of {columns} numbers, nrows {lines}; allowed: {allowed}, two or more of each"
         )
-    side, axes = header.get("cellsize", math.nan), []
-    for letter, points in (("x", columns), ("y", count)):
+    side, axes = header.get("cellsize", math.nan), list[Array]()
+    for letter, points in (("x", columns), ("y", lines)):
         corner, centre = header.get(f"{letter}llcorner"), header.get(f"{letter}llcenter")
         first = centre if centre is not None else math.nan if corner is None else corner + 0.5 * side
-        axis = first + side * np.arange(points)
+        axis = np.asarray(first + side * np.arange(points), np.float64)
         if not (side > 0 and np.isfinite(axis).all() and np.ptp(axis) > 0 and (np.diff(axis) > 0).all()):
             raise UserError(f"{path}: {letter} from {first:g} in steps of {side:g}; allowed: {allowed}")
         limit = LIMITS["longitude" if letter == "x" else "latitude"] if degrees else math.inf

@@ -24,7 +24,14 @@ from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcd
 from craton.seismology.ground.media_partition import open_partitions
 from craton.seismology.ground.near_surface import NearSurface, constant_vs30, open_vs30
 from craton.seismology.ground.sw4_files import open_rfile, open_sfile
-from craton.seismology.ground.topography import BelowGround, Topography, gaussian_hill, open_elevation, with_sea_level
+from craton.seismology.ground.topography import (
+    BelowGround,
+    Elevation,
+    Topography,
+    gaussian_hill,
+    open_elevation,
+    with_sea_level,
+)
 from craton.seismology.ground.ucvm_text import open_ucvm_text
 from craton.seismology.sources.kinematic import read_kinematic
 from craton.seismology.sources.point_sources import (
@@ -257,7 +264,8 @@ def topography_of(config: Config, grid: Grid) -> Topography | None:
     given = config.topography
     if given is None:
         return None
-    elevation = gaussian_hill(*(given.hill or (0.0, 1.0, 0.0, 0.0)), base_m=given.elevation_m)
+    height_m, radius_m, x_m, y_m = given.hill or (0.0, 1.0, 0.0, 0.0)
+    elevation: Elevation = gaussian_hill(height_m, radius_m, x_m, y_m, given.elevation_m)
     if given.file:
         degrees = given.file_axes == "degrees" or (given.file_axes == "auto" and bool(config.grid.origin_lon_lat))
         elevation = open_elevation(given.file, degrees=degrees, outside=given.outside)
