@@ -61,8 +61,8 @@ class Topography:
     ) -> Topography:
         """At the columns of a grid; z = 0 lies four cells above the highest, or at an elevation that is given.
 
-        layer_cells: of absorbing sides, in which the surface goes on as where they begin, as the solver has it. UserError where less
-        than three cells of air are left above the ground, or of ground below it.
+        layer_cells: of absorbing sides, in which the surface goes on as where they begin, as the solver has it. UserError where
+        less than three cells of air are left above the ground, or of ground below it.
         """
         x, y = (grid.axis(0, n) for n in grid.cells[:2])
         found = np.broadcast_to(elevation(grid, x[:, None], y[None, :]), (len(x), len(y)))
