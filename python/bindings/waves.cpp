@@ -20,6 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -217,6 +218,11 @@ double cuda_copy_gb_s(int) { without_cuda(); }
 void use_cuda(waves::solver_options&, int) { without_cuda(); }
 #endif
 
+void set_topography(waves::solver_options& options, const index3& cells, const input_2d<double>& surface_m) {
+    std::vector<double> depths(surface_m.data(), surface_m.data() + surface_m.shape(0) * surface_m.shape(1));
+    options.land = std::make_shared<const waves::topography>(cells, options.spacing_m, std::move(depths));
+}
+
 void bind_absorbing(nb::module_& m) {
     using waves::absorbing_settings;
     nb::class_<absorbing_settings>(m, "WaveAbsorbing", R"(What takes waves away at the sides of the grid.
@@ -280,6 +286,10 @@ void bind_options(nb::module_& m) {
         .def_rw("spacing_m", &solver_options::spacing_m, "Side of a cell, in m.")
         .def_rw("dt_s", &solver_options::dt_s, "Time step, in s.")
         .def_rw("free_surface", &solver_options::free_surface, "Whether z = 0 is a free surface; else it absorbs too.")
+        .def("set_topography", &set_topography, "cells"_a, "surface_m"_a, R"(The ground's surface instead of z = 0.
+
+surface_m (ny, nx): its depth below z = 0 in m at the middle of each column of cells. spacing_m must be set before. UserError where
+it does not leave three cells of air above and of ground below.)")
         .def_rw("absorbing", &solver_options::absorbing, "What takes waves away at the sides.")
         .def_prop_rw(
             "attenuation", [](const solver_options& o) { return o.attenuation ? &*o.attenuation : nullptr; },

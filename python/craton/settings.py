@@ -226,19 +226,25 @@ def table_to_toml(name: str, table: Any) -> str:
 
 
 def template_of(
-    heading: str, tables: Mapping[str, type], examples: Mapping[str, Any] | None = None, width: int = 44
+    heading: str,
+    tables: Mapping[str, type],
+    examples: Mapping[str, Any] | None = None,
+    width: int = 44,
+    commented: Sequence[str] = (),
 ) -> str:
     """A commented TOML file with every table, key and default.
 
     `heading`: its first line. `tables`: by name, "[name]" for one of a list of tables. `examples`: values to show instead of the
-    defaults, by "table.key", or by "key" for whichever table has it. `width`: columns before the help of a key.
+    defaults, by "table.key", or by "key" for whichever table has it. `width`: columns before the help of a key. `commented`: tables
+    that stand there as comments, because they change what is computed.
     """
     lines, shown = [f"# {heading}", ""], examples or {}
     for name, table in tables.items():
-        lines += [f"# {' '.join((table.__doc__ or '').split())}", f"[{name}]"]
+        off = "# " if name in commented else ""
+        lines += [f"# {' '.join((table.__doc__ or '').split())}", f"{off}[{name}]"]
         for item in dataclasses.fields(table):
             value = shown.get(f"{name.strip('[]')}.{item.name}", shown.get(item.name, item.default))
-            lines.append(f"{f'{item.name} = {toml_value(value)}':<{width}} # {item.metadata['help']}")
+            lines.append(f"{f'{off}{item.name} = {toml_value(value)}':<{width}} # {item.metadata['help']}")
         lines.append("")
     return "\n".join(lines)
 

@@ -165,6 +165,8 @@ def check(
 ) -> None:
     """Check a configuration. Show what a run resolves, its time step, memory and time; compute nothing.
 
+    Under [topography] it says where the ground's surface lies, and what depths count from.
+
     Example:
         craton waves check layer.toml --ranks 2
     """

@@ -17,7 +17,7 @@ from craton.runs.files import remove
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms
-from craton.seismology.wave_run.setup import grid_of
+from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.waves.metadata import Metadata
 
 __all__ = ["FORMATS", "Exported", "export"]
@@ -47,7 +47,9 @@ def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False
         _need("pyasdf", "--format asdf")
     folder = WavesFolder(run)
     record = folder.read_record()
-    told = Metadata(record, read_seismograms(folder), grid_of(build(record.config, folder.config)))
+    config = build(record.config, folder.config)
+    grid = grid_of(config)
+    told = Metadata(record, read_seismograms(folder), grid, topography_of(config, grid))
     to = target or run / NAMES[kind]
     writers: dict[Path, Callable[[Path], None]] = {to: lambda aside: _write(kind, told, aside)}
     if kind == "mseed":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from craton.seismology.geometry.grid import Grid
+from craton.seismology.ground.topography import Topography
 from craton.seismology.sources.point_sources import magnitude_of_moment, turned
 from craton.seismology.wave_run.folder import WavesRecord
 from craton.seismology.wave_run.results import Seismograms
@@ -38,6 +39,7 @@ class Metadata:
     record: WavesRecord
     found: Seismograms
     grid: Grid
+    topography: Topography | None = None
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -60,6 +62,11 @@ class Metadata:
         return UTCDateTime(self.record.origin_time) if self.record.origin_time else UTCDateTime(0)
 
     @property
+    def _sea_level_m(self) -> float:
+        """Z of elevation 0."""
+        return 0.0 if self.topography is None else self.topography.z0_elevation_m
+
+    @property
     def centroid(self) -> Centroid | None:
         """None without a source that is a moment rate at a point, or without a place on the Earth."""
         told = self.record.strongest
@@ -68,7 +75,7 @@ class Metadata:
         x, y, z = told.position_m
         longitude, latitude = (float(angle) for angle in self.grid.lon_lat(x, y))
         tensor = turned(told.moment_Nm, -float(self.grid.north_deg(x, y)))
-        return Centroid(longitude, latitude, z, told.centroid_s, tuple(tensor.tolist()))
+        return Centroid(longitude, latitude, z - self._sea_level_m, told.centroid_s, tuple(tensor.tolist()))
 
     def direction(self, letter: str, station: int) -> tuple[float, float]:
         """Azimuth from true north, and dip, of a component, degrees."""
@@ -112,7 +119,8 @@ class Metadata:
         networks: dict[str, list[Any]] = {}
         for number, (longitude, latitude) in enumerate(placed.tolist()):
             network, code = self._codes(number)
-            depth = float(self.found.position_m[number, 2])
+            x, y, z = self.found.position_m[number]
+            surface = 0.0 if self.topography is None else float(self.topography.depth_at(x, y))
             where = {"latitude": latitude, "longitude": longitude}
             channels = []
             for letter in self.found.components():
@@ -121,8 +129,8 @@ class Metadata:
                     Channel(
                         self._channel(letter),
                         "",
-                        elevation=0.0 - depth,
-                        depth=depth,
+                        elevation=self._sea_level_m - float(z),
+                        depth=float(z) - surface,
                         azimuth=azimuth,
                         dip=dip,
                         sample_rate=1 / self.found.dt_s,

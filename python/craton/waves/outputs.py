@@ -76,14 +76,24 @@ class _Outputs:
         if config.snapshots.every:
             what = config.snapshots
             coarse = what.coarsen
-            high = (nx, ny, nz if what.volume else 1)
+            low, high = (0, 0, 0), (nx, ny, nz)
+            if not what.volume:
+                low, high = self._plane(what.z_m)
             stride = (coarse, coarse, coarse if what.volume else 1)
-            self._open_fields(self.place.snapshots, s.schedule(what.every, "[snapshots]"), what.fields, high, stride)
+            when = s.schedule(what.every, "[snapshots]")
+            self._open_fields(self.place.snapshots, when, what.fields, (low, high), stride)
         if config.movie.every:
             coarse = math.ceil(max(nx, ny) / PIXELS)
             when = s.schedule(config.movie.every, "[movie]")
-            self._open_fields(self.place.surface, when, ("vx", "vy", "vz"), (nx, ny, 1), (coarse, coarse, 1))
+            plane = self._plane(config.movie.z_m)
+            self._open_fields(self.place.surface, when, ("vx", "vy", "vz"), plane, (coarse, coarse, 1))
         return self.files
+
+    def _plane(self, z_m: float) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """First and last cells of the plane that has a depth below z = 0."""
+        nx, ny, nz = self.config.cells
+        k = min(int(z_m / self.config.grid.spacing_m + 1e-6), nz - 1)
+        return (0, 0, k), (nx, ny, k + 1)
 
     def _open_stations(self, stations: Receivers) -> None:
         s, at = self.s, np.ascontiguousarray(stations.position_m, np.float64)
@@ -111,13 +121,13 @@ class _Outputs:
         path: Path,
         when: _craton.WaveSchedule,
         fields: Sequence[str],
-        high: tuple[int, int, int],
+        box: tuple[tuple[int, int, int], tuple[int, int, int]],
         stride: tuple[int, int, int],
     ) -> None:
-        s = self.s
-        values = len(fields) * math.prod(math.ceil(n / by) for n, by in zip(high, stride, strict=True))
+        s, (low, high) = self.s, box
+        values = len(fields) * math.prod(math.ceil((b - a) / by) for a, b, by in zip(low, high, stride, strict=True))
         together = self._at_once(values, when)
-        low, hints = (0, 0, 0), file_hints(self.config)
+        hints = file_hints(self.config)
         s.run.write_snapshots(
             self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step, hints
         )

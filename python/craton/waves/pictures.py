@@ -15,6 +15,7 @@ from PIL import Image
 from craton.pages.figures import new_figure
 from craton.pages.maps import label_axes
 from craton.pages.style import ACCENT, INK, OBSERVED, drawing, styled
+from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.config_tables import BoundaryConfig
 from craton.seismology.wave_run.folder import WavesRecord
 from craton.seismology.wave_run.results import Seismograms, Snapshots
@@ -74,11 +75,17 @@ def record_section_figure(found: Seismograms, record: WavesRecord) -> Figure:
 
 
 @drawing
-def map_figure(record: WavesRecord, stations: Seismograms | None = None) -> Figure:
-    """Sources and stations from above."""
+def map_figure(
+    record: WavesRecord, stations: Seismograms | None = None, topography: Topography | None = None
+) -> Figure:
+    """Sources and stations from above; elevations where the ground's surface is no plane."""
     figure = new_figure(6.0, 4.8)
     axes = figure.subplots()
     x, y = (1e-3 * record.spacing_m * cells for cells in record.cells[:2])
+    if topography is not None and np.ptp(topography.surface_m) > 0:
+        elevation = topography.z0_elevation_m - topography.surface_m
+        image = axes.imshow(elevation, origin="lower", extent=(0.0, y, 0.0, x), cmap="gist_earth", alpha=0.6)
+        figure.colorbar(image, ax=axes, label="elevation, m")
     axes.set(xlim=(0.0, y), ylim=(0.0, x), aspect="equal")
     _draw_places(axes, record, stations)
     return figure
@@ -107,7 +114,8 @@ def snapshots_figure(shots: Snapshots, record: WavesRecord, stations: Seismogram
         _draw_places(axes, record, stations)
     label = _UNITS.get(name, f"{name}, Pa")
     figure.colorbar(image, ax=list(places), shrink=0.8, label=label, extend="both")
-    figure.suptitle(f"{_TITLES.get(name, name)} at the surface", weight="bold")
+    z_m = record.config["snapshots"].get("z_m", 0.0)
+    figure.suptitle(f"{_TITLES.get(name, name)} at {f'z = {z_m:g} m' if z_m else 'the surface'}", weight="bold")
     return figure
 
 

@@ -29,10 +29,12 @@ from craton.pages.page import (
 )
 from craton.runs.files import replaced, write_text
 from craton.runs.words import counted
+from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.check import examine
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
+from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
 
 __all__ = ["page_of", "write_report"]
@@ -63,7 +65,7 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
     blocks: list[Block] = [
         _key_numbers(record, stations),
         _settings(folder, record),
-        Section("Sources and stations", _sources_and_stations(record, stations), "sources", "Sources"),
+        Section("Sources and stations", _sources_and_stations(folder, record, stations), "sources", "Sources"),
         *_motion(folder, record, stations),
         Section("Files", [_files(folder)], "files", "Files"),
         Section("Where the time went", [_timing(record)], "time", "Time"),
@@ -129,7 +131,16 @@ def _settings(folder: WavesFolder, record: WavesRecord) -> Section:
     return Section("What was computed", blocks, "settings", "Settings")
 
 
-def _sources_and_stations(record: WavesRecord, stations: Seismograms | None) -> list[Block]:
+def _topography(folder: WavesFolder, record: WavesRecord) -> Topography | None:
+    """Read once more; None for flat ground, or where its file is no longer there."""
+    try:
+        config = build(record.config, folder.config)
+        return topography_of(config, grid_of(config))
+    except UserError:
+        return None
+
+
+def _sources_and_stations(folder: WavesFolder, record: WavesRecord, stations: Seismograms | None) -> list[Block]:
     """A map; tables."""
     rows = [
         [str(number), *_position(at), *_strength(source)]
@@ -138,7 +149,7 @@ def _sources_and_stations(record: WavesRecord, stations: Seismograms | None) -> 
     ]
     header = ["source", "x, km", "y, km", "depth, km", "kind", "strength", "time function"]
     caption = "Stars: sources. Triangles: stations. x is up, y to the right."
-    blocks: list[Block] = [Picture(map_figure(record, stations), caption, narrow=True)]
+    blocks: list[Block] = [Picture(map_figure(record, stations, _topography(folder, record)), caption, narrow=True)]
     if rows:
         blocks.append(Table(header, rows))
     if len(record.sources_m) > len(rows):

@@ -27,7 +27,7 @@ from craton.runs.agreement import on_all, on_root
 from craton.seismology.geometry.grid import Box
 from craton.seismology.sources.point_sources import COMPONENTS, PointSources, Source
 from craton.seismology.sources.streamed_source import StreamedSource
-from craton.seismology.wave_run.check import check_sources
+from craton.seismology.wave_run.check import check_planes, check_sources
 from craton.seismology.wave_run.sampling import ground_of, samples_per_side
 from craton.seismology.wave_run.setup import Setup
 from craton.waves.file_hints import file_hints
@@ -66,6 +66,7 @@ class Simulation:
         self.setup = on_all(world, lambda: Setup(config))
         found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
         on_root(comm, lambda: check_sources(self.setup, found))
+        on_all(world, lambda: check_planes(self.setup))
         self.dt_s = on_root(comm, lambda: self.setup.step_s(found))
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = self.setup.decomposition(comm.size)
@@ -228,6 +229,8 @@ def solver_options(setup: Setup, dt_s: float, threads: int) -> _craton.WaveOptio
     options.spacing_m, options.dt_s, options.threads = config.grid.spacing_m, dt_s, threads
     options.free_surface = config.boundary.top == "free"
     options.samples_per_side = samples_per_side(setup)
+    if setup.topography is not None:
+        options.set_topography(config.cells, np.ascontiguousarray(setup.topography.surface_m.T))
     sides = _craton.WaveAbsorbing()
     sides.kind, sides.width = config.boundary.absorbing, config.boundary.layer_cells or 1
     if sides.kind == "pml":

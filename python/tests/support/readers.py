@@ -375,6 +375,39 @@ class _Vs30Classic:
     read = staticmethod(vs30_read)
 
 
+def elevation_read(path: Path) -> Any:
+    """Elevations at two places in the map."""
+    from craton.seismology.geometry.grid import Grid
+    from craton.seismology.geometry.projection import projection_about
+    from craton.seismology.ground.topography import open_elevation
+
+    place = Grid((8, 8, 8), 100.0, projection_about("azimuthal_equidistant", LON, LAT), 0.0, (400.0, 400.0))
+    return open_elevation(path, degrees=True)(place, np.array([100.0, 250.0]), np.array([100.0, 300.0]))
+
+
+@reader("elevations, rows")
+class _ElevationRows:
+    make = staticmethod(text("dem.txt", "".join(f"{LON + a} {LAT + b} 400\n" for a in (-1, 0, 1) for b in (-1, 1))))
+    read = staticmethod(elevation_read)
+
+
+@reader("elevations, ESRI")
+class _ElevationEsri:
+    make = staticmethod(
+        text(
+            "dem.asc",
+            f"ncols 3\nnrows 2\nxllcorner {LON - 3}\nyllcorner {LAT - 2}\ncellsize 2\nNODATA_value -9999\n1 2 3\n4 5 -6\n",
+        )
+    )
+    read = staticmethod(elevation_read)
+
+
+@reader("elevations, NetCDF classic")
+class _ElevationClassic:
+    make = staticmethod(_Vs30Classic.make)
+    read = staticmethod(elevation_read)
+
+
 @reader("media, mesh of AWP")
 class _AwpMesh:
     @staticmethod

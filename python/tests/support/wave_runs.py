@@ -29,6 +29,7 @@ class Case:
     stations: list = field(default_factory=list)
     strains: list = field(default_factory=list)
     free_surface: bool = True
+    surface_m: Any = None  # depth of the ground below z = 0, of x and y arrays
     absorbing: str = "pml"
     width: int | None = None
     attenuation: Any = None
@@ -43,6 +44,10 @@ def run(case: Case, folder: Path, comm: Any, processes: tuple[int, int, int] | N
     o = _craton.WaveOptions()
     o.spacing_m, o.dt_s, o.free_surface, o.threads = case.h, case.dt, case.free_surface, case.threads
     o.samples_per_side, o.attenuation = case.samples_per_side, case.attenuation
+    if case.surface_m is not None:
+        x, y = ((np.arange(n) + 0.5) * case.h for n in case.cells[:2])
+        depth = np.broadcast_to(case.surface_m(x[None, :], y[:, None]), (len(y), len(x)))
+        o.set_topography(case.cells, np.ascontiguousarray(depth, np.float64))
     absorbing = o.absorbing
     absorbing.kind = case.absorbing
     if case.width is not None:

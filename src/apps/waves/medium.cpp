@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace craton::waves {
@@ -28,6 +29,46 @@ std::string wrong_value(double vp, double vs, double rho) {
         return fmt::format("vs = {} m/s beside vp = {} m/s; allowed: 0 (water) to vp / sqrt(2) = {:.6g} m/s", vs, vp, fastest);
     }
     return "";
+}
+
+// Samples in cells of air: a face beside it has half the ground's density.
+void weightless_air(const topography& land, const sample_plane& points, int samples_per_side, float* rho) {
+    const std::int64_t k = points.at_z / samples_per_side;
+    if (k >= land.lowest_top()) return;
+    for (std::int64_t b = 0; b < points.ny; ++b) {
+        for (std::int64_t a = 0; a < points.nx; ++a) {
+            const std::int64_t i = (points.first_x + a) / samples_per_side, j = (points.first_y + b) / samples_per_side;
+            if (k < land.top(i, j)) rho[a + b * points.nx] = 0;
+        }
+    }
+}
+
+// Nothing where there is air: cells of some planes, the first of which is the grid's (first[0], first[1], first_k).
+void take_away_air(const topography& land, const brick_shape& shape, const cell_range& cells, const array::index3& first,
+                   std::int64_t first_k, const effective_media_arrays& media) {
+    const std::array<std::pair<staggering, float*>, 8> arrays{{{staggering_of(field::vx), media.buoyancy.x},
+                                                               {staggering_of(field::vy), media.buoyancy.y},
+                                                               {staggering_of(field::vz), media.buoyancy.z},
+                                                               {staggering_of(field::xx), media.lambda},
+                                                               {staggering_of(field::xx), media.mu},
+                                                               {staggering_of(field::xy), media.mu_xy},
+                                                               {staggering_of(field::xz), media.mu_xz},
+                                                               {staggering_of(field::yz), media.mu_yz}}};
+    const std::int64_t deepest = land.lowest_top() + 3 - first_k; // all points from there on stand for whole cells
+    for (const auto& [where, values] : arrays) {
+        const bool inverse = values == media.buoyancy.x || values == media.buoyancy.y || values == media.buoyancy.z;
+        for (std::int64_t j = cells.j0; j < cells.j1; ++j) {
+            for (std::int64_t i = cells.i0; i < cells.i1; ++i) {
+                const std::int64_t live = land.first_live(where, first[0] + i, first[1] + j) - first_k;
+                for (std::int64_t k = cells.k0; k < std::min(live, cells.k1); ++k) values[shape.at(i, j, k)] = 0;
+                for (std::int64_t k = std::max(live, cells.k0); k < std::min(deepest, cells.k1); ++k) {
+                    const double part = land.part(where, first[0] + i, first[1] + j, first_k + k);
+                    auto& value = values[shape.at(i, j, k)];
+                    value = static_cast<float>(inverse ? value / part : value * part);
+                }
+            }
+        }
+    }
 }
 
 // A plane of samples, checked.
@@ -114,16 +155,20 @@ void medium::fill_elastic(const array::block_grid<float>& grid, const solver_opt
             fastest_m_s_ = std::max(fastest_m_s_, std::sqrt(plane.p_modulus(n) / plane.rho(n)));
             if (plane.mu(n) > 0) slowest_m_s_ = std::min(slowest_m_s_, std::sqrt(plane.mu(n) / plane.rho(n)));
         }
+        if (options.land) weightless_air(*options.land, points, options.samples_per_side, rho);
     };
     // Floats of some planes at a time.
     const std::int64_t planes = std::min<std::int64_t>(16, e.nz);
     private_bricks<float> slab({e.nx, e.ny, planes, e.pitch, e.plane}, 0, 8);
     const auto view = [&](int n) { return slab.view(n); };
+    const effective_media_arrays of_slab{{view(0), view(1), view(2)}, view(3), view(4), view(5), view(6), view(7)};
     for (std::int64_t k = 0; k < e.nz; k += planes) {
         const std::int64_t count = std::min(planes, e.nz - k);
-        fill_effective_media({e.nx, e.ny, count, e.pitch, e.plane}, {0, e.nx, 0, e.ny, 0, count}, first[0], first[1], first[2] + k,
-                             options.spacing_m, options.samples_per_side, elastic_values,
-                             {{view(0), view(1), view(2)}, view(3), view(4), view(5), view(6), view(7)});
+        const brick_shape shape{e.nx, e.ny, count, e.pitch, e.plane};
+        const cell_range cells{0, e.nx, 0, e.ny, 0, count};
+        fill_effective_media(shape, cells, first[0], first[1], first[2] + k, options.spacing_m, options.samples_per_side,
+                             elastic_values, of_slab);
+        if (options.land) take_away_air(*options.land, shape, cells, first, first[2] + k, of_slab);
         for (int n = 0; n < 8; ++n) into[static_cast<std::size_t>(n)].put({0, e.nx, 0, e.ny, k, k + count}, view(n), k * e.plane);
     }
     const auto field = [&](std::size_t n) { return into[n].field(); };

@@ -8,11 +8,11 @@
 namespace craton::waves {
 
 run::run(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const ground_sampler& ground)
-    : waves_(ranks, layout, options, ground), at_surface_(options.free_surface) {}
+    : waves_(ranks, layout, options, ground), at_surface_(options.free_surface && !options.land) {}
 
 run::~run() = default;
 
-grid_extent run::grid() const { return {waves_.layout().grid().high, waves_.options().spacing_m}; }
+grid_extent run::grid() const { return {waves_.layout().grid().high, waves_.options().spacing_m, waves_.options().land.get()}; }
 
 brick_view run::view() const {
     return {{waves_.shape(), waves_.own_cells()},

@@ -52,7 +52,7 @@ brick_shape shape_of(const array::block_grid<float>& grid) {
 }
 
 // Empty: nothing.
-std::string what_is_not_allowed(const solver_options& o) {
+std::string what_is_not_allowed(const solver_options& o, const array::index3& cells) {
     const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
     const char* const wrong = !positive(o.spacing_m) ? "spacing" : !positive(o.dt_s) ? "time step" : nullptr;
     if (wrong != nullptr)
@@ -63,21 +63,38 @@ std::string what_is_not_allowed(const solver_options& o) {
         return fmt::format("waves: {} steps together, in blocks of {} rows x {} planes; allowed: 1 to {} steps, 1 row or more, 1 "
                            "plane or more",
                            o.together->steps, o.together->rows, o.together->planes, most_steps_together);
+    if (o.land && o.land->cells() != cells)
+        return fmt::format("waves: topography of {} x {} x {} cells; allowed: that of the grid, {} x {} x {}", o.land->cells()[0],
+                           o.land->cells()[1], o.land->cells()[2], cells[0], cells[1], cells[2]);
+    if (o.land && !o.free_surface) return "waves: topography under an absorbing top; allowed: topography with a free surface";
+    if (o.land && o.make_engine) return "waves: topography on a device; allowed: topography on the cores of the machine";
     return "";
+}
+
+// The surface under absorbing layers is level along their axis.
+solver_options with_level_sides(solver_options options) {
+    if (options.land && options.absorbing.kind != absorbing_kind::none)
+        options.land = std::make_shared<const topography>(options.land->levelled_at_sides(options.absorbing.width));
+    return options;
 }
 
 } // namespace
 
 struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& cut, const solver_options& given, const ground_sampler& sampler)
-        : options(given), layout(cut), team(given.threads), grid(ranks, cut, changing_fields(given), halo, &team),
+        : options(with_level_sides(given)), layout(cut), team(given.threads), grid(ranks, cut, changing_fields(given), halo, &team),
           own(grid.cells()), ground(grid, options, sampler), velocities(grid, halos_of(half_step::velocity), {.team = &team}),
           stresses(grid, halos_of(half_step::stress), {.team = &team, .turns = velocities.turns()}) {
         fields.shape = shape_of(grid);
         fields.media = ground.elastic();
         fields.attenuation = ground.attenuation();
         fields.d = differences::of(given.dt_s, given.spacing_m);
-        if (given.free_surface && own.low[2] == 0) fields.surface = &at_surface;
+        if (options.land) {
+            beside_air.emplace(*options.land, fields.shape, own.low);
+            fields.d.reduced = &beside_air->rows();
+        } else if (given.free_surface && own.low[2] == 0) {
+            fields.surface = &at_surface;
+        }
         const auto view = [&](stored_field which) { return grid.origin(static_cast<int>(which)); };
         using enum stored_field;
         fields.v = {view(vx), view(vy), view(vz)};
@@ -89,7 +106,8 @@ struct solver::state {
     }
 
     // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest
-    // eigenvalue. Moduli and buoyancies of a cell may have been rounded up by 2^-10 each.
+    // eigenvalue, and so have differences beside air (topography.hpp), with half the mass at the faces of the ground. Moduli and
+    // buoyancies of a cell may have been rounded up by 2^-10 each.
     [[nodiscard]] std::string why_not_stable() const {
         const double limit = 6 / (7 * std::sqrt(3.0)) / (1 + 0x1p-10) * options.spacing_m / ground.fastest_m_s();
         if (options.dt_s < limit) return "";
@@ -210,7 +228,9 @@ struct solver::state {
         std::string text =
             fmt::format("{} x {} x {} cells of {} m, dt = {} s, {}, {}", layout.grid().high[0], layout.grid().high[1],
                         layout.grid().high[2], options.spacing_m, options.dt_s, options.attenuation ? "anelastic" : "elastic",
-                        options.free_surface ? "free surface" : "no free surface");
+                        options.land           ? fmt::format("topography {:016x}", options.land->fingerprint())
+                        : options.free_surface ? "free surface"
+                                               : "no free surface");
         if (layers && !layers->memory().empty()) {
             text += fmt::format(", absorbing layers of {} cells on {} x {} x {} processes", options.absorbing.width,
                                 layout.processes()[0], layout.processes()[1], layout.processes()[2]);
@@ -260,7 +280,7 @@ struct solver::state {
             for (std::int64_t i = 0; i < shape.nx; ++i) {
                 const std::int64_t n = shape.at(i, j, k);
                 const auto kinetic = [&](std::size_t c, const float* now, const compact_field& buoyancy) {
-                    return double{before[c][static_cast<std::size_t>(n)]} * now[n] / buoyancy[n];
+                    return buoyancy[n] > 0 ? double{before[c][static_cast<std::size_t>(n)]} * now[n] / buoyancy[n] : 0.0;
                 };
                 const auto shear = [&](const float* stress_at, const compact_field& mu) {
                     return mu[n] > 0 ? double{stress_at[n]} * stress_at[n] / mu[n] : 0.0;
@@ -269,8 +289,8 @@ struct solver::state {
                 const double bulk = m.lambda[n] + 2.0 / 3 * m.mu[n];
                 const double deviator =
                     std::pow(stress.xx[n] - p, 2) + std::pow(stress.yy[n] - p, 2) + std::pow(stress.zz[n] - p, 2);
-                centres += p * p / bulk + (m.mu[n] > 0 ? deviator / (2 * m.mu[n]) : 0) + shear(stress.xy, m.mu_xy) +
-                           kinetic(0, v.x, m.buoyancy.x) + kinetic(1, v.y, m.buoyancy.y);
+                centres += (bulk > 0 ? p * p / bulk : 0) + (m.mu[n] > 0 ? deviator / (2 * m.mu[n]) : 0) +
+                           shear(stress.xy, m.mu_xy) + kinetic(0, v.x, m.buoyancy.x) + kinetic(1, v.y, m.buoyancy.y);
                 faces += shear(stress.xz, m.mu_xz) + shear(stress.yz, m.mu_yz) + kinetic(2, v.z, m.buoyancy.z);
             }
         }
@@ -285,6 +305,7 @@ struct solver::state {
     medium ground;
     array::halo_exchange<float> velocities, stresses;
     surface_closure at_surface = fourth_order_closure();
+    std::optional<rows_beside_air> beside_air;
     brick_fields fields;
     std::optional<absorbing_layers> layers;
     std::unique_ptr<step_engine> engine;
@@ -300,7 +321,7 @@ struct solver::state {
 
 solver::solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options,
                const ground_sampler& ground) {
-    agree(ranks, what_is_not_allowed(options));
+    agree(ranks, what_is_not_allowed(options, layout.grid().high));
     state_ = std::make_unique<state>(ranks, layout, options, ground);
 }
 solver::solver(solver&&) noexcept = default;
@@ -314,7 +335,7 @@ const brick_shape& solver::shape() const noexcept { return state_->fields.shape;
 std::int64_t solver::step() const noexcept { return state_->step; }
 
 void solver::set_sources(std::span<const moment_source> moments, std::span<const force_source> forces) {
-    const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m};
+    const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m, state_->options.land.get()};
     state_->sources = source_set(moments, forces, whole, {state_->fields.shape, state_->own}, state_->fields.media.buoyancy,
                                  state_->fields.surface, state_->options.dt_s, state_->options.source_order);
     state_->engine->clear_points();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 namespace point_weights_tests {
 namespace {
@@ -174,6 +175,97 @@ TEST(point_weights, few_planes_are_enough_and_points_outside_are_told_in_words) 
     EXPECT_EQ(why_not_inside({0, 0, -1}, grid), "z = -1 m is not in the grid; allowed: 0 to 600 m");
     EXPECT_EQ(why_not_inside({std::numeric_limits<double>::quiet_NaN(), 0, 0}, grid),
               "x = nan m is not in the grid; allowed: 0 to 850 m");
+}
+
+std::vector<double> columns_of(double base, double slope) {
+    std::vector<double> surface;
+    for (int j = 0; j < 14; ++j) {
+        for (int i = 0; i < 17; ++i) surface.push_back(50 * (base + slope * (i + 0.5)));
+    }
+    return surface;
+}
+
+// Depth below the ground is what a field is a function of, near it: read exactly where that is linear, by points that can move.
+TEST(point_weights, follow_the_ground) {
+    const topography land(grid.cells, 50, columns_of(3.1, 0.25));
+    const grid_extent under{grid.cells, grid.h_m, &land};
+    plain_brick whole({{0, 0, 0}, grid.cells});
+    for (const field which : all_fields) {
+        const auto where = staggering_of(which);
+        whole.fill(0, where, [](double x, double y, double z) { return 3 + x - 2 * y + 4 * (z - 3.1 - 0.25 * x); });
+        for (const double x : {5.3, 6.0, 8.75, 11.2}) {
+            for (const double depth : {0.0, 0.3, 1.0, 2.5, 4.0}) {
+                const double z = land.surface_at(x, 6.2) + depth;
+                const auto weights = reading_weights(where, metres(x, 6.2, z), under, whole.place(), nullptr);
+                double sum = 0;
+                for (const auto& cell : weights) {
+                    const auto& shape = whole.place().shape;
+                    const std::int64_t k = cell.offset / shape.plane, j = cell.offset % shape.plane / shape.pitch;
+                    EXPECT_TRUE(land.live(where, cell.offset % shape.pitch, j, k)) << name_of(which);
+                    sum += cell.weight;
+                }
+                EXPECT_NEAR(sum, 1, 1e-12);
+                // Shear stress on the surface lies too far from points that are not dead: the nearest counts.
+                if (depth > 0 || (which != field::xz && which != field::yz)) {
+                    EXPECT_NEAR(read(weights, whole.array(0)), 3 + x - 2 * 6.2 + 4 * depth, 1e-4) << name_of(which) << " at " << x;
+                }
+                double parts = 0;
+                std::size_t cells = 0;
+                for (std::int64_t n = 0; n < 8; ++n) {
+                    plain_brick part(brick_of(grid.cells, {2, 2, 2}, n));
+                    part.fill(0, where, [](double a, double b, double c) { return 3 + a - 2 * b + 4 * (c - 3.1 - 0.25 * a); });
+                    const auto some = reading_weights(where, metres(x, 6.2, z), under, part.place(), nullptr);
+                    parts += read(some, part.array(0));
+                    cells += some.size();
+                }
+                EXPECT_EQ(cells, weights.size());
+                EXPECT_NEAR(parts, read(weights, whole.array(0)), 1e-4);
+            }
+        }
+    }
+}
+
+TEST(point_weights, beneath_flat_air_are_those_of_flat_ground) {
+    const topography land(grid.cells, 50, columns_of(3, 0));
+    const plain_brick whole({{0, 0, 0}, grid.cells});
+    const grid_extent shallow{{17, 14, 9}, 50.0};
+    const plain_brick part({{0, 0, 0}, shallow.cells});
+    for (const field which :
+         {field::vx, field::vy, field::vz, field::xx, field::xy}) { // others have a plane of zeros on the surface
+        for (const double depth : {0.0, 0.2, 0.5, 1.3, 6.0}) {
+            const auto under = reading_weights(staggering_of(which), metres(6.3, 5.5, 3 + depth), {grid.cells, 50.0, &land},
+                                               whole.place(), nullptr);
+            const auto flat = reading_weights(staggering_of(which), metres(6.3, 5.5, depth), shallow, part.place(), nullptr);
+            ASSERT_EQ(under.size(), flat.size());
+            for (std::size_t n = 0; n < flat.size(); ++n) {
+                EXPECT_EQ(under[n].offset, flat[n].offset + 3 * whole.place().shape.plane);
+                EXPECT_NEAR(under[n].weight, flat[n].weight, 1e-12);
+            }
+        }
+    }
+}
+
+// A needle of one column, on which no polynomial fits.
+TEST(point_weights, take_the_nearest_point_where_ground_is_narrow) {
+    auto surface = columns_of(9, 0);
+    surface[8 + 17 * 6] = 50 * 3;
+    const topography land(grid.cells, 50, surface);
+    const grid_extent under{grid.cells, grid.h_m, &land};
+    const plain_brick whole({{0, 0, 0}, grid.cells});
+    const auto weights = reading_weights(staggering_of(field::vz), metres(8.5, 6.5, 3), under, whole.place(), nullptr);
+    ASSERT_EQ(weights.size(), 1U);
+    EXPECT_EQ(weights[0].offset, whole.place().shape.at(8, 6, 3));
+    const auto of_stress = reading_weights(staggering_of(field::xz), metres(8.5, 6.5, 3.2), under, whole.place(), nullptr);
+    ASSERT_EQ(of_stress.size(), 1U);
+    EXPECT_EQ(of_stress[0].weight, 1);
+}
+
+TEST(point_weights, know_the_air) {
+    const topography land(grid.cells, 50, columns_of(4, 0));
+    const grid_extent under{grid.cells, grid.h_m, &land};
+    EXPECT_EQ(why_not_inside({100, 100, 200}, under), "");
+    EXPECT_EQ(why_not_inside({100, 100, 190}, under),
+              "z = 190 m is in the air at x = 100 m, y = 100 m; allowed: 200 m (the ground's surface) or more");
 }
 
 } // namespace

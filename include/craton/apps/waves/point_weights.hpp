@@ -2,6 +2,7 @@
 
 #include <craton/apps/waves/kernels/differences.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/topography.hpp>
 #include <craton/array/domain.hpp>
 
 #include <array>
@@ -15,6 +16,7 @@ namespace craton::waves {
 struct grid_extent {
     array::index3 cells{};
     double h_m = 0;
+    const topography* land = nullptr; ///< null: no air
 
     friend bool operator==(const grid_extent&, const grid_extent&) = default;
 };
@@ -85,13 +87,18 @@ struct brick_place {
     array::domain cells;
 };
 
-/// "" for a point in the grid; else what is wrong with it, in words, with what is allowed: coordinates that are no numbers, or
-/// outside [0, n h].
+/// "" for a point in the grid and in the ground; else what is wrong with it, in words, with what is allowed: coordinates that are
+/// no numbers, or outside [0, n h], or above the ground's surface.
 [[nodiscard]] std::string why_not_inside(const position_m& point, const grid_extent& grid);
 
 /// The value of a field at a point of the grid (faces included) is the sum of weight * f[offset] over what this returns, over all
 /// ranks: a point near the side of a brick is shared, and each rank gets its own cells only, so that nothing is read from halos.
 /// Ordered by offset.
+///
+/// Under topography only points that are not dead take part. Where those of the order, or of 4 or 2 points, meet air, each column's
+/// polynomial along z has its origin at the surface there, so that what is interpolated across columns lies at one depth below it;
+/// it begins with the first point that is not dead. Where that is further than a cell from the place the number of columns is the
+/// next smaller one; at last the nearest point is taken.
 ///
 /// `surface`: as update_velocity has it; where it is given (z = 0 of the grid is a free surface), xz and yz on plane k = 0, which
 /// are 0, are left out. Pure; throws nothing but for memory. The point is in the grid (why_not_inside).

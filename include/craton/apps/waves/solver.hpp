@@ -6,6 +6,7 @@
 #include <craton/apps/waves/point_weights.hpp>
 #include <craton/apps/waves/relaxation.hpp>
 #include <craton/apps/waves/step_engine.hpp>
+#include <craton/apps/waves/topography.hpp>
 #include <craton/array/brick_layout.hpp>
 #include <craton/io/matrix_file.hpp>
 #include <craton/runtime/world.hpp>
@@ -26,6 +27,8 @@ struct solver_options {
     double spacing_m = 0;     ///< side of a cell
     double dt_s = 0;          ///< time step
     bool free_surface = true; ///< at z = 0; otherwise absorbing there too
+    /// The ground's surface instead of z = 0, of the whole grid; with free_surface, and on the host. None: flat ground.
+    std::shared_ptr<const topography> land;
     absorbing_settings absorbing{};
     std::optional<relaxation> attenuation; ///< none: elastic, and qp and qs are not read
     interpolation_order source_order{};    ///< how a source between grid points is spread
@@ -71,7 +74,8 @@ struct source_series {
 /// dt to (n + 1) dt. Force rates of step n are those at n dt, moment rates those at (n + 1/2) dt.
 class solver {
   public:
-    /// Collective. `ground` is called on one thread, plane by plane, for this rank's brick and half a cell below it. Throws
+    /// Collective. `ground` is called on one thread, plane by plane, for this rank's brick and half a cell below it; where there is
+    /// air what it gives must be allowed but has no effect. Throws
     /// user_error on every rank when it is no elastic solid or fluid (a value is not finite, rho or vp not above 0, vs below 0 or
     /// above vp / sqrt(2), Q below 0), for a time step that is not stable, naming the limit, where memory or options are not what
     /// their headers allow.

@@ -64,6 +64,8 @@ class Grid:
     """of the x axis, clockwise from north at the projection's origin"""
     origin_m: tuple[float, float] = (0.0, 0.0)
     """x and y of the projection's origin"""
+    sea_level_m: float = 0.0
+    """z of elevation 0, from which depths of catalogues and faults count"""
 
     @property
     def size_m(self) -> tuple[float, float, float]:
@@ -132,6 +134,7 @@ class Grid:
             "origin_m": list(self.origin_m),
             "projection": "" if place is None else type(place).__name__,
             "origin_lon_lat": [] if place is None else [place.longitude_deg, place.latitude_deg],
+            **({"sea_level_m": self.sea_level_m} if self.sea_level_m else {}),
         }
 
     def _placed(self) -> Projection:

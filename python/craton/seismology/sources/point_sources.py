@@ -238,7 +238,9 @@ def catalogue_point(
         time_function = Triangle(2 * event.half_duration_s)
     x, y = (float(p) for p in grid.x_y(event.longitude_deg, event.latitude_deg))
     tensor = from_r_theta_phi(event.tensor_r_theta_phi, float(grid.north_deg(x, y)))
-    return point_source("moment_rate", (x, y, event.depth_m), tensor.tolist(), time_function, start_s=start_s)
+    return point_source(
+        "moment_rate", (x, y, grid.sea_level_m + event.depth_m), tensor.tolist(), time_function, start_s=start_s
+    )
 
 
 def box_metres(box: Box, grid: Grid, margin_cells: int = 0) -> tuple[Array, Array]:

@@ -46,12 +46,12 @@ def _projected(
     path: str | os.PathLike[str], before: int, some: list[Subfault], grid: Grid
 ) -> Iterator[tuple[Subfault, Array, float]]:
     lon, lat = np.array([(one.longitude_deg, one.latitude_deg) for one in some], float).reshape(-1, 2).T
-    at = np.column_stack([*grid.x_y(lon, lat), [one.depth_m for one in some]])
+    at = np.column_stack([*grid.x_y(lon, lat), [grid.sea_level_m + one.depth_m for one in some]])
     assert grid.projection is not None
     north = grid.projection.north_deg(lon, lat) - grid.azimuth_deg
 
     def name(n: int) -> str:
-        return f"{path}: subfault {before + n + 1} at lon {lon[n]:g}, lat {lat[n]:g}, depth {at[n, 2]:g} m is"
+        return f"{path}: subfault {before + n + 1} at lon {lon[n]:g}, lat {lat[n]:g}, depth {some[n].depth_m:g} m is"
 
     grid.check_inside(at, name)
     yield from zip(some, at, north.tolist(), strict=True)

@@ -11,6 +11,7 @@ from rich.table import Table
 from craton.runs.words import counted, duration
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Range
+from craton.seismology.ground.topography import Topography
 from craton.seismology.sources.source_time import check_frequency
 from craton.seismology.wave_run.config import STABILITY, Config
 from craton.seismology.wave_run.dispersion import Path
@@ -24,7 +25,9 @@ MEDIA, WEIGHTS = 8, 2
 """16 bits each: buoyancy, lambda and mu where they act; anelastic W."""
 PML_FIELDS = 6
 """float32 of each cell of an absorbing side: one psi for each difference across it (3 velocities, 3 stresses)."""
-OTHERWISE = ("grid", "range", "memory_of_rank", "measured")
+SURFACE_POINTS = 15.0
+"""Cells in the shortest S wave that surface waves under topography need: docs/waves.md has what they are wrong by then."""
+OTHERWISE = ("grid", "range", "memory_of_rank", "measured", "topography")
 """Fields of Findings that its dictionary has by other names, or not at all."""
 DERIVED = ("points", "courant", "carried_hz", "source_points_per_wavelength", "time_s")
 """Properties of Findings that its dictionary has."""
@@ -65,6 +68,8 @@ class Findings:
     sgt_points: int
     origin_time: str
     """UTC of t = 0; "" where nothing says it"""
+    topography: Topography | None
+    """None where the ground's surface is z = 0"""
     warnings: tuple[str, ...]
 
     @property
@@ -103,6 +108,8 @@ class Findings:
             **{name: value for name, value in vars(self).items() if name not in OTHERWISE},
             **{name: getattr(self, name) for name in DERIVED},
         }
+        if self.topography is not None:
+            plain |= self.topography.facts()
         plain |= {name: list(plain[name]) for name in ("ranks", "warnings")}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
@@ -130,6 +137,7 @@ class Findings:
         return [
             ("grid", f"{_by(grid.cells)} cells of {grid.spacing_m:g} m: {self.points:,} points, {size} km"),
             ("ground", f"{velocities}, rho {r.lightest:g} to {r.heaviest:g} kg/m^3"),
+            *self._topography(),
             *([("attenuation", q)] if self.anelastic else []),
             ("step", f"{self.dt_s:.6g} s; {courant}, stable below {limit}"),
             ("steps", f"{self.steps:,}: {self.steps * self.dt_s:g} s"),
@@ -148,6 +156,26 @@ class Findings:
             ("time", f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s{guess}"),
         ]
 
+    def _topography(self) -> list[tuple[str, str]]:
+        """Where the ground's surface lies, and what depths count from."""
+        land = self.topography
+        if land is None:
+            return []
+        air, least, most = land.air_fraction(self.grid), *sorted((land.highest_top, land.lowest_top))
+        return [
+            (
+                "topography",
+                f"elevations from {land.lowest_m:.5g} to {land.highest_m:.5g} m, z = 0 at {land.z0_elevation_m:.5g} m; "
+                f"{100 * air:.2g} % of the cells are air, {least} to {most} at the top of each column: memory as of ground, next "
+                "to no time",
+            ),
+            (
+                "depths",
+                "of stations below the ground's surface; of position_m and points of strain Green's tensors below z = 0; of "
+                "events, faults and lon_lat below elevation 0",
+            ),
+        ]
+
     def _dispersion(self) -> str:
         """Along the longest path."""
         return (
@@ -164,6 +192,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
     """
     setup = Setup(config)
     ranks = ranks or config.run.ranks or math.prod(config.run.decomposition) or 1
+    check_planes(setup)
     found = setup.medium.range(setup.grid)
     dt_s = setup.step_s(found)
     anelastic = math.isfinite(found.lowest_qp)
@@ -192,7 +221,8 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         stations=len(receivers) if receivers else 0,
         sgt_points=len(points) if points is not None else 0,
         origin_time=setup.origin_time,
-        warnings=(*_warnings(setup, dt_s), *_dispersed(setup, path, dt_s)),
+        topography=setup.topography,
+        warnings=(*_warnings(setup, dt_s), *_dispersed(setup, path, dt_s), *_coarse_surface(setup, found)),
     )
 
 
@@ -207,6 +237,33 @@ def _dispersed(setup: Setup, path: Path | None, dt_s: float) -> list[str]:
         f"dispersion makes motion wrong by up to {100 * off:.2g} % at the end of the longest path, {why}: more than [time] "
         f"path_error = {wanted:g}; smaller cells make it less"
     ]
+
+
+def _coarse_surface(setup: Setup, found: Range) -> list[str]:
+    """A note where the ground's surface is no plane and cells are too large for the surface waves along it."""
+    land = setup.topography
+    highest = max((point.time_function.highest_frequency_hz for point in setup.points), default=math.nan)
+    points = found.slowest_vs / (setup.grid.spacing_m * highest)
+    if land is None or not points < SURFACE_POINTS:
+        return []
+    return [
+        f"{points:.3g} points per wavelength of the slowest S waves: surface waves under topography need {SURFACE_POINTS:g}, so "
+        f"cells of {found.slowest_vs / (SURFACE_POINTS * highest):.3g} m"
+    ]
+
+
+def check_planes(setup: Setup) -> None:
+    """UserError where pictures of a plane would show nothing but air, or lie outside the grid."""
+    config, land = setup.config, setup.topography
+    h, bottom = config.grid.spacing_m, setup.grid.size_m[2]
+    top = 0.0 if land is None else land.highest_top * h
+    for name, wanted, z in (
+        ("snapshots", config.snapshots.every > 0 and not config.snapshots.volume, config.snapshots.z_m),
+        ("movie", config.movie.every > 0, config.movie.z_m),
+    ):
+        if wanted and not (top <= z + 1e-6 * h and z < bottom):
+            what = "air everywhere" if z < top else "below the grid"
+            raise config.wrong(f"[{name}] z_m = {z:g} m: {what}; allowed: {top:g} m or more, below {bottom:g} m")
 
 
 def check_sources(setup: Setup, found: Range) -> float:

@@ -29,6 +29,7 @@ from craton.seismology.wave_run.config_tables import (
     SnapshotsConfig,
     SourceConfig,
     TimeConfig,
+    TopographyConfig,
 )
 from craton.settings import Configuration, read_toml, shown, template_of
 
@@ -47,11 +48,12 @@ class Config(Configuration):
 
     tables = TABLES
     listed = {"source": SourceConfig}
-    optional = ("attenuation",)
+    optional = ("topography", "attenuation")
 
     run: RunConfig
     grid: GridConfig
     time: TimeConfig
+    topography: TopographyConfig | None
     media: MediaConfig
     attenuation: AttenuationConfig | None
     boundary: BoundaryConfig
@@ -76,6 +78,7 @@ class Config(Configuration):
         """Lines that say what is wrong; only the first is shown, so later checks may rely on earlier ones."""
         yield from self._wrong_grid()
         yield from self._wrong_media()
+        yield from self._wrong_topography()
         for at, source in enumerate(self.sources, 1):
             yield from (f"[[source]] {at} {line}" for line in self._wrong_source(source))
 
@@ -134,6 +137,26 @@ class Config(Configuration):
             yield '[attenuation] only one of qp and qs is ""; allowed: both (the model\'s own), or rules for both'
         if attenuation.qp == "" and media.kind == "constant":
             yield '[attenuation] qp = "" with constant media; allowed: a number or a rule'
+
+    def _wrong_topography(self) -> Iterator[str]:
+        """What does not go with a surface that is no plane."""
+        land, media = self.topography, self.media
+        if land is None:
+            return
+        if land.file and land.hill:
+            yield "[topography] both file and hill; allowed: one of them"
+        if land.file_axes == "degrees" and not self.grid.origin_lon_lat:
+            yield '[topography] file_axes = "degrees" needs a place on the Earth; allowed: [grid] origin_lon_lat = [lon, lat]'
+        if self.boundary.top != "free":
+            yield f'[boundary] top = "{self.boundary.top}" with [topography]; allowed: top = "free"'
+        if self.run.device != "cpu":
+            yield f'[run] device = "{self.run.device}" with [topography]; allowed: device = "cpu"'
+        if (media.vs30 or media.vs30_file) and land.depth_from != "ground":
+            name = "vs30" if media.vs30 else "vs30_file"
+            yield f'[media] {name} with [topography] depth_from = "{land.depth_from}"; allowed: depth_from = "ground"'
+        for at, source in enumerate(self.sources, 1):
+            if source.mode.startswith("traction"):
+                yield f"[[source]] {at} {source.mode} with [topography]; allowed: force_* on the ground's surface"
 
     def _wrong_source(self, source: SourceConfig) -> Iterator[str]:
         """Where a source is, what it is, and how it acts in time."""
@@ -232,4 +255,4 @@ def template() -> str:
         "source.time_function": "gaussian",
         "source.sigma_s": 0.2,
     }
-    return template_of(heading, {**TABLES, "[source]": SourceConfig}, examples)
+    return template_of(heading, {**TABLES, "[source]": SourceConfig}, examples, commented=("topography",))

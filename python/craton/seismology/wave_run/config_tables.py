@@ -201,6 +201,51 @@ class TimeConfig:
     )
 
 
+HILL = "an inline table {height_m, radius_m, centre_m = [x, y]}, a list [height_m, radius_m, x_m, y_m], or []"
+
+
+def _hill(value: Any) -> Numbers:
+    if isinstance(value, dict):
+        if set(value) != {"height_m", "radius_m", "centre_m"} or not isinstance(value["centre_m"], list | tuple):
+            raise ValueError(HILL)
+        value = [value["height_m"], value["radius_m"], *value["centre_m"]]
+    found: Numbers = listed(number(-1e9, 1e9), HILL, (0, 4))(value)
+    if found and not (found[1] > 0 and abs(found[0]) <= 1e5):
+        raise ValueError(f"{HILL}, with a radius above 0 and a height in [-1e5, 1e5] m")
+    return found
+
+
+def _elevation(value: Any) -> float | str:
+    return "" if value == "" else number(-1e5, 1e5, 'm, or ""')(value)
+
+
+@dataclass(frozen=True)
+class TopographyConfig:
+    """The ground's surface, from a file, as a hill or at one elevation. Without this table it is z = 0."""
+
+    file: str = setting(
+        "", text, "elevations in m: NetCDF (GMT), ESRI ASCII grid (.asc), or rows of x, y, elevation", path="input"
+    )
+    file_axes: str = setting(
+        "auto",
+        choice("auto", "degrees", "grid"),
+        'of the file: "degrees" (longitude, latitude), or "grid" (x, y in m); auto: degrees where the grid has origin_lon_lat',
+    )
+    outside: str = setting(
+        "refuse", choice("refuse", "nearest"), "where the file ends inside the grid: refuse, or go on as at its end"
+    )
+    hill: Numbers = setting(
+        (), _hill, "[height_m, radius_m, x_m, y_m], or {height_m, radius_m, centre_m}: height exp(-(r/radius)^2)"
+    )
+    elevation_m: float = setting(0.0, number(-1e5, 1e5, "m"), "m; of the ground, or of the plain round the hill")
+    z0_elevation_m: float | str = setting("", _elevation, 'm; elevation of z = 0; "": 4 cells above the highest ground')
+    depth_from: str = setting(
+        "ground",
+        choice("ground", "level", "sea_level"),
+        'what depths of [media] count from: the "ground", the "level" z = 0, or "sea_level", elevation 0',
+    )
+
+
 @dataclass(frozen=True)
 class MediaConfig:
     """The ground: the same everywhere, flat layers, or a gridded model in a file."""
@@ -369,7 +414,10 @@ class SnapshotsConfig:
 
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
     fields: tuple[str, ...] = setting(("vx", "vy", "vz"), _fields, "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
-    volume: bool = setting(False, boolean, "true: everywhere; false: on the surface")
+    volume: bool = setting(False, boolean, "true: everywhere; false: one plane, the surface")
+    z_m: float = setting(
+        0.0, number(0, 1e9, "m"), "m; where that plane lies below z = 0, which under topography is air"
+    )
     coarsen: int = setting(1, integer(1, 1000), "every so many cells along each side")
 
 
@@ -379,6 +427,7 @@ class MovieConfig:
 
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
     largest_m_s: float = setting(0.0, number(0, 1e6, "m/s"), "m/s at the end of the colours; 0: as it comes")
+    z_m: float = setting(0.0, number(0, 1e9, "m"), "m; of a plane below z = 0 instead, which under topography is air")
 
 
 @dataclass(frozen=True)
@@ -393,6 +442,7 @@ TABLES: dict[str, type] = {
     "run": RunConfig,
     "grid": GridConfig,
     "time": TimeConfig,
+    "topography": TopographyConfig,
     "media": MediaConfig,
     "attenuation": AttenuationConfig,
     "boundary": BoundaryConfig,

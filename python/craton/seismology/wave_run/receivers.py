@@ -23,6 +23,7 @@ from craton.foreign_text import begins_a_formula, quoted, whole_number
 from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
+from craton.seismology.ground.topography import Topography
 
 Array = NDArray[np.float64]
 COLUMNS = (("x_m", "y_m", "z_m"), ("longitude_deg", "latitude_deg", "depth_m"))
@@ -92,6 +93,14 @@ def check_points(position: Array, grid: Grid, where: str, names: Sequence[str] =
                 f"{where}: receiver {at + 1}{named} at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, and "
                 f"{int(wrong.sum()) - 1} others; allowed: {allowed}"
             )
+
+
+def below_ground(stations: Receivers, topography: Topography, grid: Grid, where: str) -> Receivers:
+    """Stations whose depths count from the ground's surface, which may be below z = 0. UserError as of check_points."""
+    x, y, depth = stations.position_m.T
+    position = np.column_stack([x, y, topography.depth_at(x, y) + depth])
+    check_points(position, grid, where, stations.names)
+    return Receivers(stations.names, position)
 
 
 def _named(names: Sequence[str], position: Array, grid: Grid, where: str) -> Receivers:

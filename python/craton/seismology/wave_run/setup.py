@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.errors import UserError
 from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
 from craton.seismology.geometry.projection import projection_about
@@ -23,6 +24,14 @@ from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcd
 from craton.seismology.ground.media_partition import open_partitions
 from craton.seismology.ground.near_surface import NearSurface, constant_vs30, open_vs30
 from craton.seismology.ground.sw4_files import open_rfile, open_sfile
+from craton.seismology.ground.topography import (
+    BelowGround,
+    Elevation,
+    Topography,
+    gaussian_hill,
+    open_elevation,
+    with_sea_level,
+)
 from craton.seismology.ground.ucvm_text import open_ucvm_text
 from craton.seismology.sources.kinematic import read_kinematic
 from craton.seismology.sources.point_sources import (
@@ -43,13 +52,21 @@ from craton.seismology.wave_run.config import SAFETY, STABILITY, Config
 from craton.seismology.wave_run.config_tables import SourceConfig
 from craton.seismology.wave_run.dispersion import Path as WavePath
 from craton.seismology.wave_run.dispersion import path_of, step_for_path
-from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations, stations_from_list
+from craton.seismology.wave_run.receivers import (
+    Receivers,
+    below_ground,
+    read_points,
+    read_stations,
+    stations_from_list,
+)
 
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
 """Round a brick, from which a source reaches into it: half the interpolation's width, and the half cell between fields."""
 MOST_ENDS = 64
 """Of paths: so many places of sources are looked at one by one."""
+IN_THE_AIR = 1e-3
+"""Of a cell, that rounding may lift a point above the ground."""
 LOWEST_Q = 5.0
 """Less counts as this (relaxation.hpp)."""
 FORMATS = {
@@ -72,10 +89,17 @@ class Setup:
     config: Config
     grid: Grid = field(init=False)
     medium: Medium = field(init=False)
+    topography: Topography | None = field(init=False)
+    """None where the ground's surface is z = 0"""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "grid", grid_of(self.config))
-        object.__setattr__(self, "medium", medium_of(self.config, self.grid))
+        grid = grid_of(self.config)
+        land = topography_of(self.config, grid)
+        if land is not None:
+            grid = with_sea_level(grid, land)
+        object.__setattr__(self, "grid", grid)
+        object.__setattr__(self, "topography", land)
+        object.__setattr__(self, "medium", medium_of(self.config, grid, land))
 
     @cached_property
     def points(self) -> tuple[PointSource, ...]:
@@ -84,7 +108,22 @@ class Setup:
         made = tuple(_point(source, self.grid) for _, source in numbered)
         places = np.array([one.position_m for one in made], float).reshape(-1, 3)
         self.grid.check_inside(places, lambda at: f"{self.config.path}: [[source]] {numbered[at][0]}:")
+        self._check_ground(places, lambda at: f"{self.config.path}: [[source]] {numbered[at][0]}:")
         return made
+
+    def _check_ground(self, places: Array, name: Callable[[int], str]) -> None:
+        """UserError for the first of some points, (n, 3), that lies in the air."""
+        if self.topography is None or not len(places):
+            return
+        surface = self.topography.depth_at(places[:, 0], places[:, 1])
+        above = places[:, 2] < surface - IN_THE_AIR * self.grid.spacing_m
+        if above.any():
+            at = int(np.argmax(above))
+            x, y, z = places[at]
+            raise UserError(
+                f"{name(at)} at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, in the air; allowed: z of {surface[at]:.6g} m, the "
+                "ground's surface there, or more"
+            )
 
     @cached_property
     def origin_time(self) -> str:
@@ -108,14 +147,23 @@ class Setup:
         given = self.config.receivers
         if given.file and given.stations:
             raise self.config.wrong("[receivers] both file and stations; allowed: one of them")
+        where = f"{self.config.path}: [receivers] stations" if given.stations else given.file
         if given.stations:
-            return stations_from_list(given.stations, self.grid, f"{self.config.path}: [receivers] stations")
-        return read_stations(given.file, self.grid) if given.file else None
+            found = stations_from_list(given.stations, self.grid, where)
+        elif given.file:
+            found = read_stations(given.file, self.grid)
+        else:
+            return None
+        return found if self.topography is None else below_ground(found, self.topography, self.grid, where)
 
     @cached_property
     def sgt_points(self) -> Array | None:
         """Points of strain Green's tensors, (n, 3), m; None without any. UserError for one outside the grid."""
-        return read_points(self.config.sgt.points, self.grid) if self.config.sgt.points else None
+        if not self.config.sgt.points:
+            return None
+        found = read_points(self.config.sgt.points, self.grid)
+        self._check_ground(found, lambda at: f"{self.config.sgt.points}: receiver {at + 1}")
+        return found
 
     @property
     def subsamples(self) -> Subsamples:
@@ -211,8 +259,33 @@ def grid_of(config: Config) -> Grid:
     return replace(grid, projection=projection_about(given.projection, *given.origin_lon_lat), origin_m=at)
 
 
-def medium_of(config: Config, grid: Grid) -> Medium:
-    """The ground that [media] names. Files are opened and checked; values are read when they are asked for."""
+def topography_of(config: Config, grid: Grid) -> Topography | None:
+    """The ground's surface that [topography] names, at the grid's columns; None without the table. UserError of its file."""
+    given = config.topography
+    if given is None:
+        return None
+    height_m, radius_m, x_m, y_m = given.hill or (0.0, 1.0, 0.0, 0.0)
+    elevation: Elevation = gaussian_hill(height_m, radius_m, x_m, y_m, given.elevation_m)
+    if given.file:
+        degrees = given.file_axes == "degrees" or (given.file_axes == "auto" and bool(config.grid.origin_lon_lat))
+        elevation = open_elevation(given.file, degrees=degrees, outside=given.outside)
+    z0 = None if isinstance(given.z0_elevation_m, str) else given.z0_elevation_m
+    layer_cells = config.boundary.layer_cells if config.boundary.absorbing != "none" else 0
+    return Topography.of(elevation, grid, z0, f"{config.path}: [topography]", layer_cells)
+
+
+def medium_of(config: Config, grid: Grid, topography: Topography | None = None) -> Medium:
+    """The ground that [media] names. Files are opened and checked; values are read when they are asked for.
+
+    Under topography depths count from the ground's surface, or from where [topography] depth_from says; parts were written so.
+    """
+    found = _flat_medium_of(config, grid)
+    if topography is None or config.topography is None or config.media.read == "partitioned":
+        return found
+    return BelowGround.around(found, topography, config.topography.depth_from)
+
+
+def _flat_medium_of(config: Config, grid: Grid) -> Medium:
     media, attenuation = config.media, config.attenuation
     rules = None
     if attenuation is not None and attenuation.qs != "":
@@ -287,7 +360,7 @@ def _point(source: SourceConfig, grid: Grid) -> PointSource:
     place: tuple[float, ...] = source.position_m
     if source.lon_lat:
         x, y = grid.x_y(*source.lon_lat)
-        place = (float(x), float(y), source.depth_m)
+        place = (float(x), float(y), grid.sea_level_m + source.depth_m)
     amplitude: Any = source.stress_Nm if source.mode.startswith("stress") else source.force_N
     if source.mode == "moment_rate":
         amplitude = source.moment_Nm

@@ -193,13 +193,14 @@ void update_stress_as(const Rheology& rheology, const brick_shape& shape, const 
                       const sponge_view* damping) {
     const layered_rows<of_stress> rows(shape, cells, layers, damping);
     detail::stress_sweep<Rheology> sweep(rheology, shape, stress, v, media);
-    detail::for_rows(shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
-        sweep.of_row(j, k);
-        const std::int64_t row = shape.at(0, j, k);
-        rows.row(j, k, [&](auto vector, std::int64_t i, const auto& at) __attribute__((always_inline)) {
-            sweep.at(row, i, vector, d, at);
+    detail::for_rows<detail::for_half::stress>(
+        shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
+            sweep.of_row(j, k);
+            const std::int64_t row = shape.at(0, j, k);
+            rows.row(j, k, [&](auto vector, std::int64_t i, const auto& at) __attribute__((always_inline)) {
+                sweep.at(row, i, vector, d, at);
+            });
         });
-    });
 }
 
 } // namespace
@@ -208,12 +209,13 @@ void update_velocity(const brick_shape& shape, const cell_range& cells, const ve
                      const tensor_field<const float>& stress, const elastic_media& media, const differences& differences,
                      const surface_closure* surface, const layers_view& layers, const sponge_view* damping) {
     const layered_rows<of_velocity> rows(shape, cells, layers, damping);
-    detail::for_rows(shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
-        const std::int64_t row = shape.at(0, j, k);
-        rows.row(j, k, [&](auto vector, std::int64_t i, const auto& at) __attribute__((always_inline)) {
-            detail::velocity_at(row + i, vector, d, at, shape, v, stress, media.buoyancy);
+    detail::for_rows<detail::for_half::velocity>(
+        shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
+            const std::int64_t row = shape.at(0, j, k);
+            rows.row(j, k, [&](auto vector, std::int64_t i, const auto& at) __attribute__((always_inline)) {
+                detail::velocity_at(row + i, vector, d, at, shape, v, stress, media.buoyancy);
+            });
         });
-    });
 }
 
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,

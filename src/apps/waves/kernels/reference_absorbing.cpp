@@ -1,3 +1,5 @@
+#include "reference_differences.hpp"
+
 #include <craton/apps/waves/kernels/absorbing.hpp>
 
 #include <cstddef>
@@ -27,13 +29,6 @@ float psi(const layers_view& layers, std::size_t axis, const std::array<std::int
     return static_cast<float>((now + before) / 2);
 }
 
-double plus(const float* f, std::int64_t step, const differences& d) {
-    return double{d.c1} * (double{f[step]} - f[0]) + double{d.c2} * (double{f[2 * step]} - f[-step]);
-}
-double minus(const float* f, std::int64_t step, const differences& d) {
-    return double{d.c1} * (double{f[0]} - f[-step]) + double{d.c2} * (double{f[step]} - f[-2 * step]);
-}
-
 template <class What> void for_cells(const cell_range& cells, const What& what) {
     for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
         for (std::int64_t j = cells.j0; j < cells.j1; ++j) {
@@ -58,7 +53,8 @@ void correct_velocity(const brick_shape& shape, const cell_range& cells, const v
                 float* const memory = memory_of(layers, axis, c, i, j, k, shape, layers.axis[axis].velocity_memory);
                 if (memory == nullptr) continue;
                 const float* const f = traction[axis][c] + shape.at(i, j, k);
-                const double difference = (c == axis ? minus : plus)(f, step[axis], d);
+                const double difference = difference_at(d, shape, true, static_cast<int>(3 * c + axis),
+                                                        c == axis ? f - step[axis] : f, step[axis], i, j, k);
                 const float extra = psi(layers, axis, {i, j, k}, {c != 0, c != 1, c != 2}, difference, memory);
                 velocity[c][shape.at(i, j, k)] += buoyancy[c][shape.at(i, j, k)] * extra;
             }
@@ -81,16 +77,17 @@ void correct_stress(const brick_shape& shape, const cell_range& cells, const ten
                 float* const memory = memory_of(layers, axis, c, i, j, k, shape, layers.axis[axis].stress_memory);
                 const bool on_surface = surface != nullptr && k == 0 && c != axis && (c == 2 || axis == 2);
                 if (memory == nullptr || on_surface) continue;
-                const float* const f = velocity[c] + cell;
+                const float* const f = c == axis ? velocity[c] + cell : velocity[c] + cell - step[axis];
+                const double difference = difference_at(d, shape, false, static_cast<int>(3 * c + axis), f, step[axis], i, j, k);
                 if (c == axis) {
-                    const float extra = psi(layers, axis, {i, j, k}, {1, 1, 1}, plus(f, step[axis], d), memory);
+                    const float extra = psi(layers, axis, {i, j, k}, {1, 1, 1}, difference, memory);
                     for (float* const s : diagonal) s[cell] += media.lambda[cell] * extra;
                     diagonal[axis][cell] += 2 * media.mu[cell] * extra;
                 } else {
                     const std::size_t other = 3 - axis - c;
                     std::array<std::size_t, 3> place{0, 0, 0};
                     place[other] = 1;
-                    const float extra = psi(layers, axis, {i, j, k}, place, minus(f, step[axis], d), memory);
+                    const float extra = psi(layers, axis, {i, j, k}, place, difference, memory);
                     shear[other][cell] += shear_modulus[other][cell] * extra;
                 }
             }

@@ -1,3 +1,5 @@
+#include "reference_differences.hpp"
+
 #include <craton/apps/waves/kernels/reference_updates.hpp>
 
 #include <cstddef>
@@ -6,43 +8,43 @@ namespace craton::waves::reference {
 
 namespace {
 
-// Differences of single elements, in double precision.
+// Differences of single elements, in double precision. `which` is 3 component + axis.
 class plain_differences {
   public:
-    plain_differences(const brick_shape& shape, const differences& d, const surface_closure* surface)
-        : shape_(shape), d_(d), surface_(surface) {}
+    plain_differences(const brick_shape& shape, const differences& d, const surface_closure* surface, bool of_velocity)
+        : shape_(shape), d_(d), surface_(surface), of_velocity_(of_velocity) {}
 
     // From faces to centres, from centres to faces, along x.
-    [[nodiscard]] double plus_x(const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
-        return plus(f + shape_.at(i, j, k), 1);
+    [[nodiscard]] double plus_x(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
+        return plus(which, f, i, j, k, 1);
     }
-    [[nodiscard]] double minus_x(const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
-        return minus(f + shape_.at(i, j, k), 1);
+    [[nodiscard]] double minus_x(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
+        return minus(which, f, i, j, k, 1);
     }
     // Along y.
-    [[nodiscard]] double plus_y(const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
-        return plus(f + shape_.at(i, j, k), shape_.pitch);
+    [[nodiscard]] double plus_y(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
+        return plus(which, f, i, j, k, shape_.pitch);
     }
-    [[nodiscard]] double minus_y(const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
-        return minus(f + shape_.at(i, j, k), shape_.pitch);
+    [[nodiscard]] double minus_y(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
+        return minus(which, f, i, j, k, shape_.pitch);
     }
     // Along z, where there may be a surface.
-    [[nodiscard]] double plus_z(const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    [[nodiscard]] double plus_z(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
         if (at_surface(k)) return closed(surface_->plus[static_cast<std::size_t>(k)], f + shape_.at(i, j, 0));
-        return plus(f + shape_.at(i, j, k), shape_.plane);
+        return plus(which, f, i, j, k, shape_.plane);
     }
-    [[nodiscard]] double minus_z(const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    [[nodiscard]] double minus_z(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
         if (at_surface(k)) return closed(surface_->minus[static_cast<std::size_t>(k)], f + shape_.at(i, j, 0));
-        return minus(f + shape_.at(i, j, k), shape_.plane);
+        return minus(which, f, i, j, k, shape_.plane);
     }
 
   private:
     [[nodiscard]] bool at_surface(std::int64_t k) const { return surface_ != nullptr && k < surface_closure::planes; }
-    [[nodiscard]] double plus(const float* f, std::int64_t s) const {
-        return double{d_.c1} * (double{f[s]} - f[0]) + double{d_.c2} * (double{f[2 * s]} - f[-s]);
+    [[nodiscard]] double plus(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t s) const {
+        return difference_at(d_, shape_, of_velocity_, which, f + shape_.at(i, j, k), s, i, j, k);
     }
-    [[nodiscard]] double minus(const float* f, std::int64_t s) const {
-        return double{d_.c1} * (double{f[0]} - f[-s]) + double{d_.c2} * (double{f[s]} - f[-2 * s]);
+    [[nodiscard]] double minus(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t s) const {
+        return difference_at(d_, shape_, of_velocity_, which, f + shape_.at(i, j, k) - s, s, i, j, k);
     }
     [[nodiscard]] double closed(const std::array<double, surface_closure::width>& coefficients, const float* column) const {
         double sum = 0;
@@ -54,6 +56,7 @@ class plain_differences {
     brick_shape shape_;
     differences d_;
     const surface_closure* surface_;
+    bool of_velocity_;
 };
 
 template <class What> void for_cells(const cell_range& cells, const What& what) {
@@ -72,17 +75,17 @@ struct tensor {
 tensor elastic_increment(const brick_shape& shape, const vector_field<const float>& v, const elastic_media& media,
                          const plain_differences& d, std::int64_t i, std::int64_t j, std::int64_t k) {
     const std::int64_t n = shape.at(i, j, k);
-    const double exx = d.plus_x(v.x, i, j, k);
-    const double eyy = d.plus_y(v.y, i, j, k);
-    const double ezz = d.plus_z(v.z, i, j, k);
+    const double exx = d.plus_x(0, v.x, i, j, k);
+    const double eyy = d.plus_y(4, v.y, i, j, k);
+    const double ezz = d.plus_z(8, v.z, i, j, k);
     const double pressure = media.lambda[n] * (exx + eyy + ezz);
     tensor e;
     e.xx = pressure + 2.0 * media.mu[n] * exx;
     e.yy = pressure + 2.0 * media.mu[n] * eyy;
     e.zz = pressure + 2.0 * media.mu[n] * ezz;
-    e.xy = media.mu_xy[n] * (d.minus_y(v.x, i, j, k) + d.minus_x(v.y, i, j, k));
-    e.xz = media.mu_xz[n] * (d.minus_z(v.x, i, j, k) + d.minus_x(v.z, i, j, k));
-    e.yz = media.mu_yz[n] * (d.minus_z(v.y, i, j, k) + d.minus_y(v.z, i, j, k));
+    e.xy = media.mu_xy[n] * (d.minus_y(1, v.x, i, j, k) + d.minus_x(3, v.y, i, j, k));
+    e.xz = media.mu_xz[n] * (d.minus_z(2, v.x, i, j, k) + d.minus_x(6, v.z, i, j, k));
+    e.yz = media.mu_yz[n] * (d.minus_z(5, v.y, i, j, k) + d.minus_y(7, v.z, i, j, k));
     return e;
 }
 
@@ -106,22 +109,22 @@ void relax(float& stress, float& memory, double increment, double decay, double 
 void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                      const tensor_field<const float>& stress, const elastic_media& media, const differences& differences,
                      const surface_closure* surface) {
-    const plain_differences d(shape, differences, surface);
+    const plain_differences d(shape, differences, surface, true);
     for_cells(cells, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
         const std::int64_t n = shape.at(i, j, k);
-        add(v.x[n],
-            media.buoyancy.x[n] * (d.minus_x(stress.xx, i, j, k) + d.plus_y(stress.xy, i, j, k) + d.plus_z(stress.xz, i, j, k)));
-        add(v.y[n],
-            media.buoyancy.y[n] * (d.plus_x(stress.xy, i, j, k) + d.minus_y(stress.yy, i, j, k) + d.plus_z(stress.yz, i, j, k)));
-        add(v.z[n],
-            media.buoyancy.z[n] * (d.plus_x(stress.xz, i, j, k) + d.plus_y(stress.yz, i, j, k) + d.minus_z(stress.zz, i, j, k)));
+        add(v.x[n], media.buoyancy.x[n] *
+                        (d.minus_x(0, stress.xx, i, j, k) + d.plus_y(1, stress.xy, i, j, k) + d.plus_z(2, stress.xz, i, j, k)));
+        add(v.y[n], media.buoyancy.y[n] *
+                        (d.plus_x(3, stress.xy, i, j, k) + d.minus_y(4, stress.yy, i, j, k) + d.plus_z(5, stress.yz, i, j, k)));
+        add(v.z[n], media.buoyancy.z[n] *
+                        (d.plus_x(6, stress.xz, i, j, k) + d.plus_y(7, stress.yz, i, j, k) + d.minus_z(8, stress.zz, i, j, k)));
     });
 }
 
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
                    const vector_field<const float>& v, const elastic_media& media, const differences& differences,
                    const surface_closure* surface) {
-    const plain_differences d(shape, differences, surface);
+    const plain_differences d(shape, differences, surface, false);
     for_cells(cells, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
         const std::int64_t n = shape.at(i, j, k);
         const tensor increment = elastic_increment(shape, v, media, d, i, j, k);
@@ -138,7 +141,7 @@ void update_stress(const brick_shape& shape, const cell_range& cells, const tens
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
                    const tensor_field<float>& memory, const vector_field<const float>& v, const elastic_media& media,
                    const attenuation_media& attenuation, const differences& differences, const surface_closure* surface) {
-    const plain_differences d(shape, differences, surface);
+    const plain_differences d(shape, differences, surface, false);
     const tensor_field<float>& r = memory;
     for_cells(cells, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
         const std::int64_t n = shape.at(i, j, k);

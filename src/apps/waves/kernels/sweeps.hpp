@@ -12,23 +12,27 @@
 
 namespace craton::waves::detail {
 
+// Which half of a step differences are for.
+enum class for_half { velocity, stress };
+
 // Differences within planes, and along z inside the grid. f points to the element with the result's indices, s is the step along
-// the axis.
+// the axis. `at` has those of the vector of cells from element n on; `which` is 3 component + axis (reduced_rows).
 class inner_differences {
   public:
     inner_differences(const differences& d, std::int64_t plane) : c1_(detail::all(d.c1)), c2_(detail::all(d.c2)), plane_(plane) {}
 
-    template <class Vector> [[gnu::always_inline]] lanes plus(Vector vector, const float* f, std::int64_t s) const {
+    [[nodiscard]] [[gnu::always_inline]] const inner_differences& at(std::int64_t) const { return *this; }
+    template <int which, class Vector> [[gnu::always_inline]] lanes plus(Vector vector, const float* f, std::int64_t s) const {
         return multiply_add(c1_, vector.load(f + s) - vector.load(f), c2_ * (vector.load(f + 2 * s) - vector.load(f - s)));
     }
-    template <class Vector> [[gnu::always_inline]] lanes minus(Vector vector, const float* f, std::int64_t s) const {
+    template <int which, class Vector> [[gnu::always_inline]] lanes minus(Vector vector, const float* f, std::int64_t s) const {
         return multiply_add(c1_, vector.load(f) - vector.load(f - s), c2_ * (vector.load(f + s) - vector.load(f - 2 * s)));
     }
-    template <class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
-        return plus(vector, f, plane_);
+    template <int which, class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
+        return plus<which>(vector, f, plane_);
     }
-    template <class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
-        return minus(vector, f, plane_);
+    template <int which, class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
+        return minus<which>(vector, f, plane_);
     }
     [[nodiscard]] static constexpr bool on_surface() { return false; }
 
@@ -48,10 +52,11 @@ class differences_at_surface : public inner_differences {
         }
     }
 
-    template <class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
+    [[nodiscard]] [[gnu::always_inline]] const differences_at_surface& at(std::int64_t) const { return *this; }
+    template <int which, class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
         return sum(vector, plus_, f);
     }
-    template <class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
+    template <int which, class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
         return sum(vector, minus_, f);
     }
     [[nodiscard]] bool on_surface() const { return k_ == 0; }
@@ -71,11 +76,94 @@ class differences_at_surface : public inner_differences {
     std::int64_t plane_, k_;
 };
 
+// Those of a row that meets air: lane by lane, the full ones with the bits of inner_differences.
+template <for_half half> class differences_beside_air {
+  public:
+    differences_beside_air(const differences& d, std::int64_t plane)
+        : c1_(detail::all(d.c1)), c2_(detail::all(d.c2)), near_(detail::all(static_cast<float>(d.dt_over_h()))), plane_(plane) {}
+
+    // The row that begins at an element, with these words.
+    void of_row(std::int64_t row, const std::uint32_t* words) {
+        row_ = row;
+        words_ = words;
+    }
+
+    class of_vector {
+      public:
+        [[gnu::always_inline]] of_vector(const differences_beside_air& all, words_of_bits words) : all_(all), words_(words) {}
+
+        template <int which, class Vector> [[gnu::always_inline]] lanes plus(Vector vector, const float* f, std::int64_t s) const {
+            return of<which>(vector.load(f - s), vector.load(f), vector.load(f + s), vector.load(f + 2 * s));
+        }
+        template <int which, class Vector> [[gnu::always_inline]] lanes minus(Vector vector, const float* f, std::int64_t s) const {
+            return of<which>(vector.load(f - 2 * s), vector.load(f - s), vector.load(f), vector.load(f + s));
+        }
+        template <int which, class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
+            return plus<which>(vector, f, all_.plane_);
+        }
+        template <int which, class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
+            return minus<which>(vector, f, all_.plane_);
+        }
+
+      private:
+        static constexpr std::uint32_t bits = half == for_half::velocity ? 3 : 2;
+
+        // c2 where the link is there.
+        template <std::uint32_t bit> [[gnu::always_inline]] lanes link() const {
+            return (words_ & (std::uint32_t{1} << bit)) != 0 ? all_.c2_ : lanes{};
+        }
+        template <int which> [[gnu::always_inline]] lanes of(lanes before, lanes lower, lanes upper, lanes after) const {
+            constexpr std::uint32_t shift = bits * which;
+            constexpr std::uint32_t full = ((std::uint32_t{1} << bits) - 1) << shift;
+            const lanes below = link<shift>();
+            const lanes above = link<shift + bits - 1>();
+            const lanes beside = half == for_half::velocity ? 2 * link<shift + bits - 2>() : below + above;
+            const lanes far = multiply_add(above, after - upper, below * (lower - before));
+            const lanes reduced = multiply_add(all_.near_ - beside, upper - lower, far);
+            const lanes inner = multiply_add(all_.c1_, upper - lower, all_.c2_ * (after - before));
+            return (words_ & full) == full ? inner : reduced;
+        }
+
+        const differences_beside_air& all_;
+        words_of_bits words_;
+    };
+    [[nodiscard]] [[gnu::always_inline]] of_vector at(std::int64_t n) const {
+        return of_vector(*this, load_words(words_ + (n - row_)));
+    }
+    [[nodiscard]] static constexpr bool on_surface() { return false; }
+
+  private:
+    lanes c1_, c2_, near_;
+    std::int64_t plane_, row_ = 0;
+    const std::uint32_t* words_ = nullptr;
+};
+
+// for_rows where there is topography: rows of air are left out.
+template <for_half half, class What>
+void for_rows_under_topography(const brick_shape& shape, const cell_range& cells, const differences& d, const What& what) {
+    const inner_differences inside(d, shape.plane);
+    differences_beside_air<half> beside(d, shape.plane);
+    const std::uint32_t* const words = half == for_half::velocity ? d.reduced->velocity : d.reduced->stress;
+    for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
+        for (std::int64_t j = cells.j0; j < cells.j1; ++j) {
+            const std::int64_t first = d.reduced->first[j + k * shape.ny];
+            if (first == reduced_rows::air) continue;
+            if (first == reduced_rows::ground) {
+                what(inside, j, k);
+                continue;
+            }
+            beside.of_row(shape.at(0, j, k), words + first);
+            what(beside, j, k);
+        }
+    }
+}
+
 // what(d, j, k) for each row, with the differences that hold there.
-template <class What>
+template <for_half half, class What>
 void for_rows(const brick_shape& shape, const cell_range& cells, const differences& d, const surface_closure* surface,
               const What& what) {
     if (cells.empty()) return;
+    if (d.reduced != nullptr) return for_rows_under_topography<half>(shape, cells, d, what);
     const inner_differences inside(d, shape.plane);
     for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
         if (surface != nullptr && k < surface_closure::planes) {
@@ -210,15 +298,16 @@ template <class Differences, class Vector, class Layers>
         fetch_ahead(stress.xz + n + 2 * shape.plane);
         fetch_ahead(stress.yz + n + 2 * shape.plane);
     }
-    const lanes x_of_x = d.minus(vector, stress.xx + n, x);
-    const lanes y_of_x = d.plus(vector, stress.xy + n, y);
-    const lanes z_of_x = d.plus_z(vector, stress.xz + n);
-    const lanes x_of_y = d.plus(vector, stress.xy + n, x);
-    const lanes y_of_y = d.minus(vector, stress.yy + n, y);
-    const lanes z_of_y = d.plus_z(vector, stress.yz + n);
-    const lanes x_of_z = d.plus(vector, stress.xz + n, x);
-    const lanes y_of_z = d.plus(vector, stress.yz + n, y);
-    const lanes z_of_z = d.minus_z(vector, stress.zz + n);
+    const auto& of = d.at(n);
+    const lanes x_of_x = of.template minus<0>(vector, stress.xx + n, x);
+    const lanes y_of_x = of.template plus<1>(vector, stress.xy + n, y);
+    const lanes z_of_x = of.template plus_z<2>(vector, stress.xz + n);
+    const lanes x_of_y = of.template plus<3>(vector, stress.xy + n, x);
+    const lanes y_of_y = of.template minus<4>(vector, stress.yy + n, y);
+    const lanes z_of_y = of.template plus_z<5>(vector, stress.yz + n);
+    const lanes x_of_z = of.template plus<6>(vector, stress.xz + n, x);
+    const lanes y_of_z = of.template plus<7>(vector, stress.yz + n, y);
+    const lanes z_of_z = of.template minus_z<8>(vector, stress.zz + n);
     lanes of_x = x_of_x + y_of_x + z_of_x;
     lanes of_y = x_of_y + y_of_y + z_of_y;
     lanes of_z = x_of_z + y_of_z + z_of_z;
@@ -264,14 +353,17 @@ template <class Rheology> class stress_sweep {
                 fetch_ahead(*each, n);
             rheology_.fetch_ahead(n);
         }
-        normals(n, i, vector, layers, {d.plus(vector, v_.x + n, x_), d.plus(vector, v_.y + n, y_), d.plus_z(vector, v_.z + n)});
-        edge<&tensor::xy, 0, 1, 0, 0, 1>(n, i, vector, layers, d.minus(vector, v_.y + n, x_), d.minus(vector, v_.x + n, y_),
-                                         media_.mu_xy, x_, y_);
+        const auto& of = d.at(n);
+        normals(n, i, vector, layers,
+                {of.template plus<0>(vector, v_.x + n, x_), of.template plus<4>(vector, v_.y + n, y_),
+                 of.template plus_z<8>(vector, v_.z + n)});
+        edge<&tensor::xy, 0, 1, 0, 0, 1>(n, i, vector, layers, of.template minus<3>(vector, v_.y + n, x_),
+                                         of.template minus<1>(vector, v_.x + n, y_), media_.mu_xy, x_, y_);
         if (d.on_surface()) return;
-        edge<&tensor::xz, 0, 2, 0, 1, 0>(n, i, vector, layers, d.minus(vector, v_.z + n, x_), d.minus_z(vector, v_.x + n),
-                                         media_.mu_xz, x_, z_);
-        edge<&tensor::yz, 1, 2, 1, 0, 0>(n, i, vector, layers, d.minus(vector, v_.z + n, y_), d.minus_z(vector, v_.y + n),
-                                         media_.mu_yz, y_, z_);
+        edge<&tensor::xz, 0, 2, 0, 1, 0>(n, i, vector, layers, of.template minus<6>(vector, v_.z + n, x_),
+                                         of.template minus_z<2>(vector, v_.x + n), media_.mu_xz, x_, z_);
+        edge<&tensor::yz, 1, 2, 1, 0, 0>(n, i, vector, layers, of.template minus<7>(vector, v_.z + n, y_),
+                                         of.template minus_z<5>(vector, v_.y + n), media_.mu_yz, y_, z_);
     }
 
   private:

@@ -11,13 +11,14 @@ void update_stress_as(const Rheology& rheology, const brick_shape& shape, const 
                       const tensor_field<float>& stress, const vector_field<const float>& v, const elastic_media& media,
                       const differences& differences, const surface_closure* surface) {
     detail::stress_sweep<Rheology> sweep(rheology, shape, stress, v, media);
-    detail::for_rows(shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
-        sweep.of_row(j, k);
-        const std::int64_t row = shape.at(0, j, k);
-        detail::for_vectors(cells.i0, cells.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-            sweep.at(row, i, vector, d, detail::without_layers{});
+    detail::for_rows<detail::for_half::stress>(
+        shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
+            sweep.of_row(j, k);
+            const std::int64_t row = shape.at(0, j, k);
+            detail::for_vectors(cells.i0, cells.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                sweep.at(row, i, vector, d, detail::without_layers{});
+            });
         });
-    });
 }
 
 } // namespace
@@ -25,12 +26,13 @@ void update_stress_as(const Rheology& rheology, const brick_shape& shape, const 
 void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                      const tensor_field<const float>& stress, const elastic_media& media, const differences& differences,
                      const surface_closure* surface) {
-    detail::for_rows(shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
-        const std::int64_t row = shape.at(0, j, k);
-        detail::for_vectors(cells.i0, cells.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-            detail::velocity_at(row + i, vector, d, detail::without_layers{}, shape, v, stress, media.buoyancy);
+    detail::for_rows<detail::for_half::velocity>(
+        shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
+            const std::int64_t row = shape.at(0, j, k);
+            detail::for_vectors(cells.i0, cells.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                detail::velocity_at(row + i, vector, d, detail::without_layers{}, shape, v, stress, media.buoyancy);
+            });
         });
-    });
 }
 
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,

@@ -26,6 +26,17 @@ struct lanes_of_float {
 };
 using lanes = lanes_of_float::type;
 
+/// Of as many cells, a word each.
+struct words_of_cells {
+    using type
+        [[gnu::vector_size(lanes_per_vector * sizeof(std::uint32_t)), gnu::aligned(alignof(std::uint32_t)), gnu::may_alias]] =
+            std::uint32_t;
+};
+using words_of_bits = words_of_cells::type;
+[[gnu::always_inline]] inline words_of_bits load_words(const std::uint32_t* from) {
+    return *reinterpret_cast<const words_of_bits*>(from);
+}
+
 inline lanes all(float value) { return value - lanes{}; }
 
 /// The vector from element n on: also lanes that are then not used, which lie in the array or in its padding and which nobody

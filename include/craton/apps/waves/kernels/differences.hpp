@@ -5,16 +5,39 @@
 
 namespace craton::waves {
 
+/// Rows of a brick in which differences meet air (topography.hpp), for kernels.
+///
+/// Along an axis, points of a velocity component c and of the stress (c, axis) alternate. Strain is G v with G = (I + N / 24) D,
+/// D the difference of the two velocities beside a stress point. N is the graph Laplacian of the stress points that are not dead:
+/// the sum of their differences to the neighbours that are not dead either. The force is -G^T of stress. So energy is conserved
+/// whatever shape the ground has, and source and receiver can be swapped. Far from air G is the fourth-order difference; strain is
+/// right for any linear motion.
+///
+/// A link is the velocity point between two stress points that are not dead. Bits of the difference 3 c + axis: of the strain half
+/// two, the links before and after the stress point; of the velocity half three, the links before, at and after the velocity point.
+struct reduced_rows {
+    static constexpr std::int64_t ground = -1; ///< the whole row is of fourth order
+    static constexpr std::int64_t air = -2;    ///< nothing moves in the row
+
+    const std::int64_t* first = nullptr; ///< [j + k * ny]: ground, air, or where the words of the row's cells begin
+    const std::uint32_t* velocity = nullptr;
+    const std::uint32_t* stress = nullptr; ///< a word a cell, readable for 16 more
+
+    static constexpr std::uint32_t all_of_velocity = (1U << 27U) - 1;
+    static constexpr std::uint32_t all_of_stress = (1U << 18U) - 1;
+};
+
 /// Fourth-order staggered first differences times dt / h (Levander 1988):
 ///   from faces to centres   (D+ f)_i = c1 (f_i+1 - f_i) + c2 (f_i+2 - f_i-1)
 ///   from centres to faces   (D- f)_i = c1 (f_i - f_i-1) + c2 (f_i+1 - f_i-2)
 /// with c1 = 9/8, c2 = -1/24. Beyond the outer faces of the grid values count as 0, which makes D- = -(D+)^T there too: no energy
 /// passes.
 struct differences {
-    float c1 = 0, c2 = 0; ///< times dt / h
+    float c1 = 0, c2 = 0;                  ///< times dt / h
+    const reduced_rows* reduced = nullptr; ///< where there is topography, of the brick
 
     static constexpr differences of(double dt_s, double h_m) {
-        return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m)};
+        return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m), nullptr};
     }
 
     /// What a surface_closure's coefficients are multiplied with.
