@@ -31,7 +31,7 @@ class spacing_test : public tests::every_delivery {
 };
 CRATON_FOR_EVERY_DELIVERY(spacing_test);
 
-constexpr std::array<discretisation, 3> kinds{discretisation::seven_point, discretisation::fv2, discretisation::fv4};
+constexpr std::array<discretisation, 3> operators{discretisation::seven_point, discretisation::fv2, discretisation::fv4};
 constexpr std::array<boundary, 2> flat{boundary::neumann, boundary::neumann};
 
 // Cells of each grid, the finest first.
@@ -99,7 +99,7 @@ void converges(runtime::world& world, const index3& cells, const problem& what, 
 
 TEST_P(spacing_test, cells_of_any_sides_converge) {
     if (GetParam() != 0) GTEST_SKIP() << "the machine's own node will do";
-    for (const auto kind : kinds) {
+    for (const auto kind : operators) {
         for (const auto how : {smoother::gauss_seidel, smoother::chebyshev, smoother::jacobi}) {
             if (few() && how != smoother::gauss_seidel) continue;
             for (const auto& spacing : {std::array{1.0, 1.0, 1.4}, {1.0, 4.0, 1.0}, {4.0, 2.0, 1.0}, {0.01, 1.0, 1.0}}) {
@@ -116,7 +116,7 @@ TEST_P(spacing_test, cells_of_any_sides_converge) {
 
 TEST_P(spacing_test, grids_of_any_shape_converge) {
     if (GetParam() != 0) GTEST_SKIP() << "the machine's own node will do";
-    for (const auto kind : kinds) {
+    for (const auto kind : operators) {
         for (const index3& cells : {index3{4, 4, 800}, index3{90, 6, 90}}) {
             if (few() && cells[0] != 4) continue;
             auto what = rough_problem(kind, smoother::gauss_seidel);
@@ -132,7 +132,7 @@ TEST_P(spacing_test, grids_of_any_shape_converge) {
 // Red met red: 7pt then took 11 cycles.
 TEST_P(spacing_test, odd_numbers_of_cells_round_periodic_dimensions_converge_as_even_ones_do) {
     if (GetParam() != 0) GTEST_SKIP() << "the machine's own node will do";
-    for (const auto kind : kinds) {
+    for (const auto kind : operators) {
         if (few() && kind != discretisation::seven_point) continue;
         auto what = rough_problem(kind, smoother::gauss_seidel);
         what.f = {};
