@@ -12,8 +12,10 @@ import craton
 import numpy as np
 import pytest
 from craton import _craton, waves
+from craton.seismology.ground.topography import Topography
 from mpi4py import MPI
-from reference.waves_reference import Medium, gaussian, misfit
+from reference.spectral_elements import Box, Hill, Mesh
+from reference.waves_reference import Medium, gaussian, lamb_vertical_motion, misfit
 from scipy.interpolate import CubicSpline
 from wave_config import here
 from wave_runs import Case, run
@@ -152,6 +154,86 @@ def test_source_and_receiver_can_be_swapped_over_rough_ground(tmp_path):
     ]
     print(np.abs(found[0] - found[1]).max() / np.abs(found[0]).max())
     assert np.abs(found[0] - found[1]).max() <= 1e-4 * np.abs(found[0]).max()
+
+
+HILL_MOTION = Path(__file__).parents[1] / "reference" / "gaussian_hill.npz"
+"""What `python spectral_elements.py` wrote there."""
+
+
+def motion_on_a_hill(h: float, tmp_path: Path):
+    """Of the reference's case: times, velocity (station, component, time), and seconds for each of the ground's cells and steps."""
+    hill, half = Hill(), 1200.0
+    dt, cells = 0.45 * h / hill.vp, (round(2 * half / h),) * 2
+    middles = (np.arange(cells[0]) + 0.5) * h - half
+    top = hill.height_m + 4 * h
+    land = Topography(top + hill.surface(middles[:, None], middles[None, :]), h, top)
+
+    def at(x, y, below):
+        depth = float(land.depth_at(np.array([x + half]), np.array([y + half]))[0])
+        return np.array([x + half, y + half, depth + below + 1e-6])
+
+    depth = round((top + 1000) / h)
+    case = Case(
+        (*cells, depth),
+        h,
+        dt,
+        int(hill.duration_s / dt),
+        lambda x, y, z: (hill.vp, hill.vs, hill.rho),
+        moment_at=[at(*hill.source, hill.below_surface_m)],
+        moments=[[hill.moment_Nm] * 3 + [0, 0, 0]],
+        rate=lambda t: gaussian(t - 5 * hill.sigma_s, hill.sigma_s, 0),
+        stations=[at(*each, 0.0) for each in hill.stations],
+        width=10,
+        samples_per_side=1,
+        surface_m=lambda x, y: land.surface_m.T,
+    )
+    begin = time.perf_counter()
+    found = run(case, tmp_path, MPI.COMM_SELF)
+    spent = time.perf_counter() - begin
+    return found["t_velocity"], found["velocity"].astype(float), spent / (cells[0] * cells[1] * depth * case.steps)
+
+
+@pytest.mark.parametrize(
+    ("h", "allowed"), [(30.0, 0.2), (20.0, 0.1), pytest.param(40.0 / 3, 0.09, marks=pytest.mark.long)]
+)
+def test_a_hill_moves_as_by_spectral_elements(tmp_path, h, allowed):
+    """Explosion below its side, stations at the top, on the sides and in the plain: 10, 15 and 23 points to the shortest S wave."""
+    stored = np.load(HILL_MOTION)
+    expected, dt = stored["velocity"].astype(float), float(stored["dt_s"])
+    t, found, cost = motion_on_a_hill(h, tmp_path)
+    times = (np.arange(expected.shape[2]) + 0.5) * dt
+    inside = times < t[-1]
+    motion = CubicSpline(t, found, axis=2)(times[inside])
+    off = np.sqrt(
+        ((motion - expected[..., inside]) ** 2).sum(axis=(1, 2)) / (expected[..., inside] ** 2).sum(axis=(1, 2))
+    )
+    print(f"{h:.1f} m: {np.round(off, 3).tolist()}, {1e9 * cost:.1f} ns for a cell and step")
+    assert off.max() <= allowed
+
+
+@pytest.mark.long
+def test_the_reference_of_the_hill():
+    """Spectral elements of 200 m on flat ground are Lamb's to 1 %; on the hill they are those of 142 m to 9 %."""
+    hill = Hill(height_m=0.0, moment_Nm=0.0)
+    mesh = Mesh(Box((-1700.0, -1700.0), 200.0, (17, 17, 7), 1400.0, hill.surface), hill.vp, hill.vs, hill.rho)
+    sources = mesh.point_forces(mesh.locate(0, 0, 0), np.array([0, 0, 1e12]))
+    dt = 0.006
+    receivers = [mesh.locate(x, 0, 0) for x in (400.0, 800.0)]
+    found = mesh.run(sources, lambda t: gaussian(t - 5 * hill.sigma_s, hill.sigma_s, 0), dt, int(1.6 / dt), receivers)
+    times = (np.arange(found.shape[2]) + 0.5) * dt - 5 * hill.sigma_s
+    rock = Medium(hill.vp, hill.vs, hill.rho)
+    for motion, x in zip(found, (400.0, 800.0), strict=True):
+        off = misfit(motion[2], lamb_vertical_motion(rock, 1e12, x, times, hill.sigma_s, 1))
+        print(x, off)
+        assert off <= 0.012
+    stored = np.load(HILL_MOTION)
+    coarse, dt = Hill().velocities(200.0)
+    times = (np.arange(stored["velocity"].shape[2]) + 0.5) * float(stored["dt_s"])
+    motion = CubicSpline((np.arange(coarse.shape[2]) + 0.5) * dt, coarse, axis=2)(times[:-2])
+    expected = stored["velocity"][..., :-2]
+    off = np.sqrt(((motion - expected) ** 2).sum(axis=(1, 2)) / (expected**2).sum(axis=(1, 2)))
+    print(off)
+    assert off.max() <= 0.09
 
 
 HILL = """
