@@ -165,7 +165,7 @@ class Findings:
         return [
             (
                 "topography",
-                f"elevations from {land.lowest_m:.5g} to {land.highest_m:.5g} m, z = 0 at {land.z0_elevation_m:.5g} m; "
+                f"elevations from {land.lowest_m:.1f} to {land.highest_m:.1f} m, z = 0 at {land.z0_elevation_m:.1f} m; "
                 f"{100 * air:.2g} % of the cells are air, {least} to {most} at the top of each column: memory as of ground, next "
                 "to no time",
             ),
