@@ -268,7 +268,7 @@ centre_s = 0.2
 
 def test_a_run_over_a_hill_from_its_configuration(tmp_path):
     (tmp_path / "hill.toml").write_text(HILL)
-    said = here("check", "hill.toml", cwd=tmp_path)
+    said = " ".join(here("check", "hill.toml", cwd=tmp_path).replace("│", " ").split())  # however wide the table is
     assert "elevations from" in said and "of the cells are air" in said
     here("run", "hill.toml", "--directory", "out", cwd=tmp_path)
     found = waves.read_seismograms(tmp_path / "out")
