@@ -237,7 +237,7 @@ def test_check_says_where_the_ground_is(tmp_path):
     rows = dict(found.rows())
     assert (
         rows["topography"].startswith("elevations from ")
-        and "to 300 m, z = 0 at 700 m; 22 % of the cells are air" in rows["topography"]
+        and "to 300.0 m, z = 0 at 700.0 m; 22 % of the cells are air" in rows["topography"]
     )
     assert rows["depths"].startswith("of stations below the ground's surface")
     assert found.to_dict()["highest_ground_m"] == pytest.approx(300)
