@@ -29,11 +29,12 @@ def test_the_snippets_run(ranks, tmp_path, capfd):
 
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("page", ["multigrid.md", "waves.md"])
-def test_the_snippet_of_a_page_runs(page, ranks, tmp_path, monkeypatch, capfd):
+def test_the_snippets_of_a_page_run(page, ranks, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    [snippet] = re.findall(r"^```python\n(.*?)^```$", PAGE.with_name(page).read_text(), re.DOTALL | re.MULTILINE)
-    program = tmp_path / "snippet.py"
-    program.write_text(snippet)
+    snippets = re.findall(r"^```python\n(.*?)^```$", PAGE.with_name(page).read_text(), re.DOTALL | re.MULTILINE)
+    assert snippets
+    program = tmp_path / "snippets.py"
+    program.write_text("\n\n".join(snippets))
     assert run_under_mpi([str(program)], ranks, program=[sys.executable]) == 0, capfd.readouterr().err
 
 
