@@ -186,14 +186,14 @@ template <class Half> class layered_rows {
     x_layers x_;
 };
 
-template <class Rheology>
-void update_stress_as(const Rheology& rheology, const brick_shape& shape, const cell_range& cells,
-                      const tensor_field<float>& stress, const vector_field<const float>& v, const elastic_media& media,
-                      const differences& differences, const surface_closure* surface, const layers_view& layers,
-                      const sponge_view* damping) {
+template <bool under_topography, class Rheology>
+[[gnu::noinline]] void update_stress_as(const Rheology& rheology, const brick_shape& shape, const cell_range& cells,
+                                        const tensor_field<float>& stress, const vector_field<const float>& v,
+                                        const elastic_media& media, const differences& differences, const surface_closure* surface,
+                                        const layers_view& layers, const sponge_view* damping) {
     const layered_rows<of_stress> rows(shape, cells, layers, damping);
     detail::stress_sweep<Rheology> sweep(rheology, shape, stress, v, media);
-    detail::for_rows<detail::for_half::stress>(
+    detail::for_rows<detail::for_half::stress, under_topography>(
         shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
             sweep.of_row(j, k);
             const std::int64_t row = shape.at(0, j, k);
@@ -203,13 +203,13 @@ void update_stress_as(const Rheology& rheology, const brick_shape& shape, const 
         });
 }
 
-} // namespace
-
-void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
-                     const tensor_field<const float>& stress, const elastic_media& media, const differences& differences,
-                     const surface_closure* surface, const layers_view& layers, const sponge_view* damping) {
+template <bool under_topography>
+[[gnu::noinline]] void update_velocity_as(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
+                                          const tensor_field<const float>& stress, const elastic_media& media,
+                                          const differences& differences, const surface_closure* surface, const layers_view& layers,
+                                          const sponge_view* damping) {
     const layered_rows<of_velocity> rows(shape, cells, layers, damping);
-    detail::for_rows<detail::for_half::velocity>(
+    detail::for_rows<detail::for_half::velocity, under_topography>(
         shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
             const std::int64_t row = shape.at(0, j, k);
             rows.row(j, k, [&](auto vector, std::int64_t i, const auto& at) __attribute__((always_inline)) {
@@ -218,17 +218,36 @@ void update_velocity(const brick_shape& shape, const cell_range& cells, const ve
         });
 }
 
+} // namespace
+
+void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
+                     const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
+                     const surface_closure* surface, const layers_view& layers, const sponge_view* damping) {
+    if (d.reduced != nullptr)
+        update_velocity_as<true>(shape, cells, v, stress, media, d, surface, layers, damping);
+    else
+        update_velocity_as<false>(shape, cells, v, stress, media, d, surface, layers, damping);
+}
+
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
                    const vector_field<const float>& v, const elastic_media& media, const differences& d,
                    const surface_closure* surface, const layers_view& layers, const sponge_view* damping) {
-    update_stress_as(detail::elastic(stress), shape, cells, stress, v, media, d, surface, layers, damping);
+    const detail::elastic rheology(stress);
+    if (d.reduced != nullptr)
+        update_stress_as<true>(rheology, shape, cells, stress, v, media, d, surface, layers, damping);
+    else
+        update_stress_as<false>(rheology, shape, cells, stress, v, media, d, surface, layers, damping);
 }
 
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
                    const tensor_field<float>& memory, const vector_field<const float>& v, const elastic_media& media,
                    const attenuation_media& attenuation, const differences& d, const surface_closure* surface,
                    const layers_view& layers, const sponge_view* damping) {
-    update_stress_as(detail::anelastic(stress, memory, attenuation), shape, cells, stress, v, media, d, surface, layers, damping);
+    const detail::anelastic rheology(stress, memory, attenuation);
+    if (d.reduced != nullptr)
+        update_stress_as<true>(rheology, shape, cells, stress, v, media, d, surface, layers, damping);
+    else
+        update_stress_as<false>(rheology, shape, cells, stress, v, media, d, surface, layers, damping);
 }
 
 } // namespace craton::waves
