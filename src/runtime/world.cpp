@@ -434,6 +434,9 @@ std::optional<int> world::try_poll(bool thorough) {
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return std::nullopt;
     const progress_scope scope;
+    // What the rank's other threads wrote before a barrier is read here for others. They asked after it, but by way of MPI and of
+    // other processes, whose order the language does not know.
+    static_cast<void>(messages_sent_.load(std::memory_order_acquire));
     alone_since_poll_.store(0, std::memory_order_relaxed);
     int executed = run_deferred() + run_own() + run_inbox();
     // To ask MPI takes several times as long as all the rest.
@@ -494,6 +497,7 @@ void world::quiesce() {
 
 void world::barrier() {
     require_running_mpi("barrier");
+    messages_sent_.fetch_add(0, std::memory_order_release); // for who polls meanwhile (try_poll)
     flush();
     sums_->start_barrier();
     wait_for_sum();
