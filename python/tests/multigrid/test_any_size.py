@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
-
 import numpy as np
 import pytest
 from craton import UserError, World, _craton, multigrid
-from craton._launch import run_under_mpi
 from mpi4py import MPI
+from on_ranks import assert_ranks_do_not_show
 
 OPERATORS = ("7pt", "fv2", "fv4")
 BOUNDARIES = ("dirichlet", (("neumann", "neumann"), ("neumann", "dirichlet"), "dirichlet"))
@@ -146,10 +143,4 @@ with main_guard():
 
 
 def test_ranks_do_not_show(tmp_path, capfd):
-    (tmp_path / "program.py").write_text(SEVERAL)
-    found = []
-    for ranks in (1, 2, 3, 4):
-        assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 0
-        found.append(json.loads(capfd.readouterr().out))
-    for other in found[1:]:
-        assert other == pytest.approx(found[0], rel=1e-9)
+    assert_ranks_do_not_show(SEVERAL, tmp_path, capfd)

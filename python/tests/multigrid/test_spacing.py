@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
@@ -12,6 +11,7 @@ from craton._launch import run_under_mpi
 from craton.multigrid.check import grids_of
 from craton.solvers.multigrid.boundary import sides
 from mpi4py import MPI
+from on_ranks import assert_ranks_do_not_show
 
 CELLS = (16, 24, 8)
 SPACING = (0.25, 0.5, 2.0)
@@ -265,13 +265,7 @@ with main_guard():
 
 
 def test_ranks_do_not_show(tmp_path, capfd):
-    (tmp_path / "program.py").write_text(SEVERAL)
-    found = []
-    for ranks in (1, 2, 3, 4):
-        assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 0
-        found.append(json.loads(capfd.readouterr().out))
-    for other in found[1:]:
-        assert other == pytest.approx(found[0], rel=1e-9)
+    assert_ranks_do_not_show(SEVERAL, tmp_path, capfd)
 
 
 def test_one_rank_alone_may_have_a_function_that_fails(tmp_path, capfd):
