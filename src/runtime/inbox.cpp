@@ -9,6 +9,10 @@
 #include <exception>
 #include <random>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace craton::runtime {
 
 namespace {
@@ -70,10 +74,27 @@ struct inbox::ring {
     void write(std::uint64_t position, std::uint64_t key, std::uint32_t size, std::int32_t source,
                std::span<const std::byte> bytes) noexcept {
         slot_header& header = header_at(position);
+        tell_sanitizer<false>(position, bytes.size());
         header.bytes = size;
         header.source = source;
         if (!bytes.empty()) std::memcpy(at(position) + sizeof(header), bytes.data(), bytes.size());
+        tell_sanitizer<true>(position, bytes.size());
         std::atomic_ref(header.mark).store(mark(position, key), std::memory_order_release);
+    }
+
+    // Two threads of a rank may write a slot one after the other. What lies between is that the reader has read it (has_room): in
+    // another process, which the thread sanitizer does not see.
+    template <bool written>
+    void tell_sanitizer([[maybe_unused]] std::uint64_t position, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef __SANITIZE_THREAD__
+        for (std::uint64_t n = 0; n < slots_for(bytes); ++n) {
+            if constexpr (written) {
+                __tsan_release(at(position + n));
+            } else {
+                __tsan_acquire(at(position + n));
+            }
+        }
+#endif
     }
 };
 
