@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/waves/grid_interface.hpp>
 #include <craton/apps/waves/in_situ.hpp>
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 #include <craton/apps/waves/output.hpp>
@@ -34,6 +35,12 @@ class run {
     [[nodiscard]] brick_view view() const;
     [[nodiscard]] const surface_closure* surface() const noexcept { return at_surface_ ? &closure_ : nullptr; }
 
+    /// Collective, before the first step. A run on a grid of cells three times as large, which follows below this one's
+    /// (grid_interface.hpp): from now on this run takes the steps of both, saves and ends both; only what is watched, written or
+    /// injected in the lower grid is asked of the lower run. It must outlive this. Throws user_error on every rank where the two
+    /// cannot share a plane, or a step has been taken.
+    void put_above(run& lower);
+
     /// From the next step on. Not collective, but the same on every rank.
     void watch(std::unique_ptr<observer> module);
     /// Velocities at stations, strains at points, fields of a box: the writers of output.hpp. Collective; throw what these throw.
@@ -50,8 +57,14 @@ class run {
     void advance(std::int64_t steps);
 
     /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a
-    /// run needs that goes on from here. hints: for MPI-IO, over those of the environment.
+    /// run needs that goes on from here. hints: for MPI-IO, over those of the environment. A grid below has a state of its own, at
+    /// `<path>.below.<step>`; those of other steps are removed once `path` is written.
     void save(const std::string& path, const io::hints& hints = {});
+    /// Collective: goes on from there (solver::restore); returns the note.
+    std::string restore(const std::string& path, const io::transfer_options& options = {});
+    /// Collective. Of both grids, where there are two: solver::energy(), and the largest velocity (solver::peak_velocity).
+    [[nodiscard]] double energy();
+    [[nodiscard]] double peak_velocity();
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();
     [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }
@@ -61,8 +74,10 @@ class run {
 
     solver waves_;
     bool at_surface_;
-    surface_closure closure_ = fourth_order_closure();
+    surface_closure closure_;
     in_situ modules_;
+    run* below_ = nullptr;
+    std::unique_ptr<grid_interface> plane_;
 };
 
 } // namespace craton::waves
