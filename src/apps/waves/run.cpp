@@ -48,6 +48,7 @@ void run::put_above(run& lower) {
           fresh ? "" : "waves: grids are put together after a step, or twice; allowed: once, before the first step");
     plane_ = std::make_unique<grid_interface>(waves_, lower.waves_);
     below_ = &lower;
+    lower.top_m_ = top_m_ + waves_.options().spacing_m * static_cast<double>(waves_.layout().grid().high[2]);
 }
 
 brick_view run::view() const {
@@ -66,17 +67,22 @@ void run::watch(std::unique_ptr<observer> module) {
     modules_.add(std::move(module), 1 + at_once);
 }
 
+output_plan run::from_top(output_plan plan) const {
+    plan.top_m = top_m_;
+    return plan;
+}
+
 void run::write_stations(const output_plan& plan, std::span<const position_m> stations) {
-    watch(make_station_writer(waves_.ranks(), plan, stations, grid(), view(), surface()));
+    watch(make_station_writer(waves_.ranks(), from_top(plan), stations, grid(), view(), surface()));
 }
 
 void run::write_strains(const output_plan& plan, std::span<const position_m> points) {
-    watch(make_strain_writer(waves_.ranks(), plan, points, grid(), view(), surface()));
+    watch(make_strain_writer(waves_.ranks(), from_top(plan), points, grid(), view(), surface()));
 }
 
 void run::write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
                           const array::index3& stride) {
-    watch(make_snapshot_writer(waves_.ranks(), plan, fields, cells, stride, grid(), view()));
+    watch(make_snapshot_writer(waves_.ranks(), from_top(plan), fields, cells, stride, grid(), view()));
 }
 
 void run::call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function) {

@@ -44,6 +44,7 @@ class run {
     /// From the next step on. Not collective, but the same on every rank.
     void watch(std::unique_ptr<observer> module);
     /// Velocities at stations, strains at points, fields of a box: the writers of output.hpp. Collective; throw what these throw.
+    /// Below another grid positions count from the shared plane; in files they count from z = 0, once put_above() was called.
     void write_stations(const output_plan& plan, std::span<const position_m> stations);
     void write_strains(const output_plan& plan, std::span<const position_m> points);
     void write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
@@ -71,12 +72,14 @@ class run {
 
   private:
     [[nodiscard]] std::int64_t next_stop(std::int64_t end) const;
+    [[nodiscard]] output_plan from_top(output_plan plan) const;
 
     solver waves_;
     bool at_surface_;
     surface_closure closure_;
     in_situ modules_;
     run* below_ = nullptr;
+    double top_m_ = 0; // of a grid below another
     std::unique_ptr<grid_interface> plane_;
 };
 
