@@ -97,11 +97,16 @@ waves::ground_sampler sampler_from(const nb::object& function) {
 
 // ------------------------------------------------------------------------------------------------------------------- the run
 
+// Bricks above coarser cells end where theirs do.
+index3 cuts_of(const waves::solver_options& options) {
+    return options.coarser_below ? index3{waves::fine_per_coarse, waves::fine_per_coarse, 1} : index3{1, 1, 1};
+}
+
 void make_run(held* self, runtime::world& ranks, const index3& cells, const index3& processes, const waves::solver_options& options,
               const ground_function& ground, const std::vector<int>& brick_of_rank) {
     const waves::ground_sampler sampler = sampler_from(ground);
     const nb::gil_scoped_release release;
-    new (self) held(ranks, array::brick_layout(cells, processes, brick_of_rank), options, sampler);
+    new (self) held(ranks, array::brick_layout(cells, processes, brick_of_rank, cuts_of(options)), options, sampler);
 }
 
 using rows_of = input_2d<double>;
@@ -307,6 +312,11 @@ it does not leave three cells of air above and of ground below.)")
             [](solver_options& o, int points) { o.source_order.between = points; }, nb::for_setter(nb::arg("points")),
             "Points per axis of the polynomial that spreads a source between grid points.")
         .def_rw("samples_per_side", &solver_options::samples_per_side, "Samples of a cell per axis, over which media are averaged.")
+        .def_rw("coarser_below", &solver_options::coarser_below, "Whether a grid of coarser cells follows below (put_above).")
+        .def_prop_rw(
+            "finer_above", [](const solver_options& o) { return o.finer_above > 0; },
+            [](solver_options& o, bool given) { o.finer_above = given ? waves::fine_per_coarse : 0; },
+            nb::for_setter(nb::arg("given")), "Whether a grid of cells a third as large lies above.")
         .def_rw("threads", &solver_options::threads, "Threads of each rank.")
         .def_rw("overlap", &solver_options::overlap, "Whether inner cells are computed while halos travel; the same bits without.")
         .def("use_cuda", &use_cuda, "device"_a, R"(Takes the steps on that CUDA device.
@@ -387,7 +397,7 @@ in strides. It is called on a thread of its own; what it raises ends the run.)")
 
 Collective, blocking. hints go to MPI-IO. UserError on every rank when it cannot be written.)")
         .def(
-            "restore", [](run& r, const std::string& path) { without_gil([&] { return r.waves().restore(path); }); }, "path"_a,
+            "restore", [](run& r, const std::string& path) { without_gil([&] { return r.restore(path); }); }, "path"_a,
             R"(Goes on from a checkpoint; returns its note.
 
 Collective, blocking. UserError on every rank for one of another grid, step or physics.)")
@@ -431,6 +441,12 @@ Not collective. UserError for another number of sources.)")
             "first_step"_a, "values"_a, R"(Sets the forces' factors of some steps, (forces, steps); 0 outside them.
 
 Not collective. UserError for another number of forces.)")
+        .def("put_above", &run::put_above, "lower"_a, nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(),
+             R"(Lets a run on cells three times as large follow below this one's grid.
+
+Collective, before the first step; from then on this run takes the steps of both, saves and ends both. lower: its z counts
+from the plane that they share; options finer_above there, coarser_below here; whole columns on each rank. UserError on
+every rank where the two do not fit.)")
         .def("advance", &run::advance, "steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              R"(Takes steps; after each the modules see it.
 
@@ -442,10 +458,10 @@ vx, vy, vz in m/s; xx, yy, zz, xy, xz, yz in Pa. Not collective. UserError for a
 
 Not collective. UserError for another name or shape.)")
         .def(
-            "energy", [](run& r) { return without_gil([&] { return r.waves().energy(); }); },
-            "Kinetic and elastic energy of the whole grid, in J. Collective, blocking.")
+            "energy", [](run& r) { return without_gil([&] { return r.energy(); }); },
+            "Kinetic and elastic energy of the whole grid, and of the one below, in J. Collective, blocking.")
         .def(
-            "peak_velocity", [](run& r) { return without_gil([&] { return r.waves().peak_velocity(); }); },
+            "peak_velocity", [](run& r) { return without_gil([&] { return r.peak_velocity(); }); },
             R"(The largest component of a velocity anywhere, in m/s.
 
 Collective, blocking. NaN where a field is not finite any more.)");
@@ -499,14 +515,15 @@ fixed: numbers that are given, 0 where free. Not collective. UserError where tho
 makes a brick too thin.)");
     m.def(
         "brick_of",
-        [](const index3& cells, const index3& processes, int rank, const std::vector<int>& brick_of_rank) {
-            const auto own = array::brick_layout(cells, processes, brick_of_rank).cells(rank);
+        [](const index3& cells, const index3& processes, int rank, const std::vector<int>& brick_of_rank,
+           const index3& multiples_of) {
+            const auto own = array::brick_layout(cells, processes, brick_of_rank, multiples_of).cells(rank);
             return std::make_pair(own.low, own.high);
         },
-        "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{},
+        "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{}, "multiples_of"_a = index3{1, 1, 1},
         R"(A rank's cells: from, to (exclusive), along x, y, z.
 
-Not collective. Arguments as of WaveRun.)");
+Not collective. Arguments as of WaveRun; multiples_of: cells at whose multiples bricks are cut.)");
     m.def("cuda_devices", &cuda_devices, "How many CUDA devices this process can use; 0 also where this build has no CUDA.");
     m.def("cuda_copy_gb_s", &cuda_copy_gb_s, "device"_a,
           R"(Rate of copies within a device's memory, read and written together, in GB/s.

@@ -18,10 +18,15 @@ constexpr const char* axis_name[] = {"x", "y", "z"};
 
 std::string in_words(const index3& numbers) { return fmt::format("{} x {} x {}", numbers[0], numbers[1], numbers[2]); }
 
-// "" or why a grid cannot be cut so. The thinnest of n cells on p bricks has floor(n / p).
-std::string why_not(const index3& cells, const index3& processes) {
+constexpr index3 any_cell{1, 1, 1};
+
+// "" or why a grid cannot be cut so, at multiples of `in` cells. The thinnest of n cells on p bricks has floor(n / p).
+std::string why_not(const index3& cells, const index3& processes, const index3& in = any_cell) {
     for (std::size_t d = 0; d < 3; ++d) {
-        if (processes[d] < 1 || cells[d] / processes[d] < thinnest_brick) {
+        if (in[d] < 1 || cells[d] % in[d] != 0)
+            return fmt::format("{} cells along {} cut at multiples of {}; allowed: a multiple of that", cells[d], axis_name[d],
+                               in[d]);
+        if (processes[d] < 1 || cells[d] / in[d] / processes[d] * in[d] < thinnest_brick) {
             return fmt::format("{} cells along {} on {} bricks; allowed: 1 brick or more, each of at least {} cells", cells[d],
                                axis_name[d], processes[d], thinnest_brick);
         }
@@ -36,18 +41,18 @@ std::int64_t cut_cells(const index3& cells, const index3& processes) {
 }
 
 // Throws user_error unless a grid can be cut so.
-void check(const index3& cells, const index3& processes) {
-    if (const auto failure = why_not(cells, processes); !failure.empty()) throw user_error("brick layout: " + failure);
+void check(const index3& cells, const index3& processes, const index3& in) {
+    if (const auto failure = why_not(cells, processes, in); !failure.empty()) throw user_error("brick layout: " + failure);
     const double bricks = static_cast<double>(processes[0]) * static_cast<double>(processes[1]) * static_cast<double>(processes[2]);
     if (bricks > std::numeric_limits<std::int32_t>::max()) {
         throw user_error(fmt::format("brick layout: {} bricks; allowed: fewer than 2^31 in all", in_words(processes)));
     }
 }
 
-grid_layout::boundaries cuts_of(const index3& cells, const index3& processes) {
+grid_layout::boundaries cuts_of(const index3& cells, const index3& processes, const index3& in) {
     grid_layout::boundaries cuts;
     for (std::size_t d = 0; d < 3; ++d) {
-        for (std::int64_t p = 0; p <= processes[d]; ++p) cuts[d].push_back(cells[d] * p / processes[d]);
+        for (std::int64_t p = 0; p <= processes[d]; ++p) cuts[d].push_back(cells[d] / in[d] * p / processes[d] * in[d]);
     }
     return cuts;
 }
@@ -103,8 +108,8 @@ index3 best_process_grid(const index3& cells, int ranks, const index3& fixed) {
     return {std::get<1>(*best), std::get<2>(*best), std::get<3>(*best)};
 }
 
-brick_layout::brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank)
-    : grid_layout{(check(cells, processes), cuts_of(cells, processes)),
+brick_layout::brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank, const index3& in)
+    : grid_layout{(check(cells, processes, in), cuts_of(cells, processes, in)),
                   {},
                   static_cast<int>(processes[0] * processes[1] * processes[2]),
                   {},

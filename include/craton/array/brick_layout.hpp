@@ -25,7 +25,9 @@ class brick_layout : public grid_layout {
     /// `brick_of_rank`: which brick each rank has (array/placement.hpp finds good ones); empty: its own number. Throws user_error,
     /// naming the values, when a number of processes is below 1, a brick would be thinner than thinnest_brick, there are 2^31 ranks
     /// or more, or brick_of_rank is not each brick once.
-    brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank = {});
+    /// `in`: bricks are cut at multiples of these numbers of cells, each as a grid of cells so large is cut.
+    brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank = {},
+                 const index3& in = {1, 1, 1});
 
     [[nodiscard]] index3 processes() const noexcept { return blocks_along(); }
     [[nodiscard]] int brick_of(int rank) const { return static_cast<int>(position(rank)); }

@@ -16,7 +16,6 @@ from craton.hazard.pipeline.wave_runs import waves_of
 from craton.hazard.pipeline.work import Work
 from craton.runs.words import counted
 from craton.seismology.wave_run.check import memory_bytes
-from craton.seismology.wave_run.setup import largest_step_s
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -151,7 +150,7 @@ def examine(config: Config) -> Findings:
         spacing_m=work.grid.spacing_m,
         slowest_vs=float(waves.found.slowest_vs),
         dt_s=waves.dt_s,
-        largest_dt_s=largest_step_s(waves.setup.config, waves.found),
+        largest_dt_s=waves.setup.largest_step_s,
         steps=waves.steps,
         wave_runs=directions * len(work.position_m),
         highest_hz=waves.highest_hz,

@@ -72,7 +72,7 @@ class _Outputs:
             self._open_stations(stations)
         if points is not None:
             self._open_strains(np.ascontiguousarray(points, np.float64))
-        nx, ny, nz = config.cells
+        nx, ny, nz = s.grids[0].part.cells
         if config.snapshots.every:
             what = config.snapshots
             coarse = what.coarsen
@@ -91,7 +91,7 @@ class _Outputs:
 
     def _plane(self, z_m: float) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """First and last cells of the plane that has a depth below z = 0."""
-        nx, ny, nz = self.config.cells
+        nx, ny, nz = self.s.grids[0].part.cells
         k = min(int(z_m / self.config.grid.spacing_m + 1e-6), nz - 1)
         return (0, 0, k), (nx, ny, k + 1)
 
@@ -100,7 +100,10 @@ class _Outputs:
         on_root(s.comm, lambda: write_text(self.place.stations, stations_table(s)))
         when = s.schedule(self.config.receivers.every, "[receivers]")
         together, hints = self._at_once(len(at) * 3, when), file_hints(self.config)
-        s.run.write_stations(self._file(self.place.seismograms), when, at, self._facts(), together, s.step, hints)
+        grid = s.grid_at(at[0, 2])
+        grid.run.write_stations(
+            self._file(self.place.seismograms), when, grid.local(at), self._facts(), together, s.step, hints
+        )
         on_root(s.comm, lambda: label_seismograms(partial_of(self.place.seismograms), self.where, stations))
 
     def _open_strains(self, at: NDArray[np.float64]) -> None:
@@ -110,8 +113,9 @@ class _Outputs:
         when = s.schedule(sgt.every, "[sgt]")
         together = min(sgt.aggregate or self._at_once(len(at) * 6, when), when.samples)
         hints = file_hints(self.config, sgt.stripe_mb)
+        grid = s.grid_at(at[0, 2])
         facts = self._facts() | force_facts(self.config, s.setup)
-        s.run.write_strains(self._file(self.place.sgt), when, at, facts, together, s.step, hints)
+        grid.run.write_strains(self._file(self.place.sgt), when, grid.local(at), facts, together, s.step, hints)
         moduli = on_all(s.world, lambda: moduli_at(at, s.setup, s.own))
         s.comm.Allreduce(MPI.IN_PLACE, moduli)
         on_root(s.comm, lambda: add_moduli(partial_of(self.place.sgt), moduli))

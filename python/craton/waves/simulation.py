@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +28,10 @@ from craton.runs.agreement import on_all, on_root
 from craton.seismology.geometry.grid import Box
 from craton.seismology.sources.point_sources import COMPONENTS, PointSources, Source
 from craton.seismology.sources.streamed_source import StreamedSource
-from craton.seismology.wave_run.check import check_planes, check_sources
+from craton.seismology.wave_run.check import check_outputs_of_parts, check_planes, check_sources
+from craton.seismology.wave_run.refinement import COARSER, GridPart
 from craton.seismology.wave_run.sampling import ground_of, samples_per_side
-from craton.seismology.wave_run.setup import Setup
+from craton.seismology.wave_run.setup import MARGIN_CELLS, Setup
 from craton.waves.file_hints import file_hints
 
 if TYPE_CHECKING:
@@ -64,21 +66,20 @@ class Simulation:
         """Collective. threads: instead of the configuration's. UserError on every rank for what the solver or a file refuses."""
         self.config, self.world, self.comm = config, world, comm
         self.setup = on_all(world, lambda: Setup(config))
-        found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
-        on_root(comm, lambda: check_sources(self.setup, found))
-        on_all(world, lambda: check_planes(self.setup))
-        self.dt_s = on_root(comm, lambda: self.setup.step_s(found))
+        on_root(comm, lambda: check_sources(self.setup))
+        on_all(world, lambda: (check_planes(self.setup), check_outputs_of_parts(self.setup)))
+        self.dt_s = on_root(comm, lambda: self.setup.step_s())
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = self.setup.decomposition(comm.size)
-        options = solver_options(self.setup, self.dt_s, threads or config.run.threads)
         self.cuda_device = _cuda_device(config, comm)
-        if self.cuda_device is not None:
-            options.use_cuda(self.cuda_device)
-        own = box_of(config.cells, self.bricks, comm.rank, brick_of_rank)
-        ground = on_all(world, lambda: ground_of(self.setup, comm, own))
-        self.run = _craton.WaveRun(world, config.cells, self.bricks, options, ground, list(brick_of_rank))
-        self.own = own
-        self.sources = on_all(world, lambda: self.setup.sources(own, self.dt_s))
+        self.grids = [
+            SolverGrid.on(part, self, threads or config.run.threads, brick_of_rank) for part in self.setup.parts
+        ]
+        self.run = self.grids[0].run
+        if len(self.grids) > 1:
+            self.run.put_above(self.grids[1].run)
+        self.own = self._own_columns()
+        self.sources = on_all(world, lambda: self.setup.sources(self._reached(), self.dt_s))
         self._set_sources()
         self._fed_until = 0
         self._checked_at = 0
@@ -95,8 +96,21 @@ class Simulation:
 
     @property
     def points(self) -> int:
-        """Points of the whole grid."""
-        return math.prod(self.config.cells)
+        """Points of all grids."""
+        return sum(math.prod(each.part.cells) for each in self.grids)
+
+    def grid_at(self, z_m: float) -> SolverGrid:
+        """The grid that has a depth."""
+        return next((one for one in reversed(self.grids) if z_m >= one.part.top_m), self.grids[0])
+
+    def _own_columns(self) -> Box:
+        """This rank's cells of the whole grid, in the finest cells."""
+        own, cells = self.grids[0].own, self.config.cells
+        return own if len(self.grids) == 1 else Box(own.first, (*own.last[:2], cells[2]))
+
+    def _reached(self) -> Box:
+        """From which sources reach into this rank's bricks: as far as coarse cells have it."""
+        return self.own if len(self.grids) == 1 else self.own.grown((COARSER - 1) * MARGIN_CELLS)
 
     @property
     def bytes_per_point(self) -> float:
@@ -148,12 +162,17 @@ class Simulation:
     def _set_sources(self) -> None:
         from mpi4py import MPI
 
-        arrays: list[NDArray[np.float64]] = []
+        self._here: dict[str, list[NDArray[np.bool_]]] = {}
+        of_grids: list[list[NDArray[np.float64]]] = [[] for _ in self.grids]
         for kind in ("moment", "force"):
             those = self._of_kind(kind)
-            arrays.append(_rows([one.position_m for one in those], 3))
-            arrays.append(_rows([one.pattern for one in those], len(COMPONENTS[kind])))
-        self.run.set_sources(*arrays)
+            at = _rows([one.position_m for one in those], 3)
+            pattern = _rows([one.pattern for one in those], len(COMPONENTS[kind]))
+            self._here[kind] = [each.has(at[:, 2]) for each in self.grids]
+            for arrays, each, here in zip(of_grids, self.grids, self._here[kind], strict=True):
+                arrays += [np.ascontiguousarray(each.local(at[here])), np.ascontiguousarray(pattern[here])]
+        for arrays, each in zip(of_grids, self.grids, strict=True):
+            each.run.set_sources(*arrays)
         self._most_sources = self.comm.allreduce(sum(len(one.position_m) for one in self.sources), MPI.MAX)
         bounds = [one.steps_at_a_time for one in self.sources if isinstance(one, StreamedSource)]
         self._most_steps = self.comm.allreduce(min([MOST_STEPS_FED, *bounds]), MPI.MIN)
@@ -176,10 +195,11 @@ class Simulation:
         steps = max(1, min(self._most_steps, RATE_VALUES // max(self._most_sources, 1)))
         self._fed_until = self.step + steps
         made = on_all(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
-        if made["moment"] is not None:
-            self.run.set_moment_rates(self.step, made["moment"])
-        if made["force"] is not None:
-            self.run.set_force_series(self.step, made["force"])
+        for n, each in enumerate(self.grids):
+            if made["moment"] is not None:
+                each.run.set_moment_rates(self.step, made["moment"][self._here["moment"][n]])
+            if made["force"] is not None:
+                each.run.set_force_series(self.step, made["force"][self._here["force"][n]])
 
     def _rates(self, kind: str, steps: int) -> NDArray[np.float32] | None:
         those = self._of_kind(kind)
@@ -202,10 +222,11 @@ class Simulation:
     ) -> None:
         """Calls a function after every so many steps, on a thread of its own, while the solver goes on.
 
-        The function gets this rank's part of fields of cells low <= (i, j, k) < high. The same call on every rank.
+        The function gets this rank's part of fields of cells low <= (i, j, k) < high. The same call on every rank. With [grid]
+        coarser_below_m these are cells above it.
         """
         when = self.schedule(every, "watch")
-        self.run.call(module, when, list(fields), low, high or self.config.cells, stride)
+        self.run.call(module, when, list(fields), low, high or self.grids[0].part.cells, stride)
 
     def schedule(self, every: int, what: str) -> _craton.WaveSchedule:
         """After steps every, 2 every, ... UserError where that is never."""
@@ -214,25 +235,66 @@ class Simulation:
         return _craton.WaveSchedule(every - 1, every, self.steps)
 
 
+@dataclass(frozen=True)
+class SolverGrid:
+    """One grid of the solver on all ranks. Positions in it count from its own first plane."""
+
+    part: GridPart
+    run: _craton.WaveRun
+    own: Box
+    """this rank's cells"""
+
+    @classmethod
+    def on(cls, part: GridPart, simulation: Simulation, threads: int, brick_of_rank: Sequence[int]) -> SolverGrid:
+        """Collective. UserError on every rank for what the solver or a file refuses."""
+        s, setup = simulation, simulation.setup
+        options = solver_options(setup, s.dt_s, threads, part)
+        if s.cuda_device is not None:
+            options.use_cuda(s.cuda_device)
+        own = box_of(part.cells, s.bricks, s.comm.rank, brick_of_rank, COARSER if part.below else 1)
+        ground = on_all(s.world, lambda: ground_of(setup, s.comm, own, part))
+        run = _craton.WaveRun(s.world, part.cells, s.bricks, options, ground, list(brick_of_rank))
+        return cls(part, run, own)
+
+    def has(self, z_m: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which depths lie in it; what lies on the plane that two grids share is the lower one's."""
+        inside = np.ones(z_m.shape, np.bool_)
+        if self.part.above:
+            inside &= z_m >= self.part.top_m
+        if self.part.below:
+            inside &= z_m < self.part.bottom_m
+        return inside
+
+    def local(self, position_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Positions (n, 3) as this grid counts them."""
+        return np.asarray(position_m - np.array([0.0, 0.0, self.part.top_m]))
+
+
 def box_of(
-    cells: tuple[int, int, int], bricks: tuple[int, int, int], rank: int, brick_of_rank: Sequence[int] = ()
+    cells: tuple[int, int, int],
+    bricks: tuple[int, int, int],
+    rank: int,
+    brick_of_rank: Sequence[int] = (),
+    multiples_of: int = 1,
 ) -> Box:
-    """Cells of a rank's brick."""
-    (a, b, c), (d, e, f) = _craton.brick_of(cells, bricks, rank, list(brick_of_rank))
+    """Cells of a rank's brick, cut along x and y at multiples of so many."""
+    (a, b, c), (d, e, f) = _craton.brick_of(cells, bricks, rank, list(brick_of_rank), (multiples_of, multiples_of, 1))
     return Box((a, b, c), (d, e, f))
 
 
-def solver_options(setup: Setup, dt_s: float, threads: int) -> _craton.WaveOptions:
-    """What the solver is told: step, absorbing sides, attenuation, threads."""
+def solver_options(setup: Setup, dt_s: float, threads: int, part: GridPart | None = None) -> _craton.WaveOptions:
+    """What the solver is told: step, absorbing sides, attenuation, threads. part: of the solver's grids; None: the only one."""
     config = setup.config
+    part = part or setup.parts[0]
     options = _craton.WaveOptions()
-    options.spacing_m, options.dt_s, options.threads = config.grid.spacing_m, dt_s, threads
+    options.spacing_m, options.dt_s, options.threads = part.spacing_m, dt_s, threads
+    options.finer_above, options.coarser_below = part.above, part.below
     options.free_surface = config.boundary.top == "free"
     options.samples_per_side = samples_per_side(setup)
     if setup.topography is not None:
         options.set_topography(config.cells, np.ascontiguousarray(setup.topography.surface_m.T))
     sides = _craton.WaveAbsorbing()
-    sides.kind, sides.width = config.boundary.absorbing, config.boundary.layer_cells or 1
+    sides.kind, sides.width = config.boundary.absorbing, part.layer_cells or 1
     if sides.kind == "pml":
         sides.multiaxial_ratio = config.boundary.multi_axial_ratio
         sides.multiaxial_power = config.boundary.multi_axial_power

@@ -16,8 +16,10 @@ struct axis_weights {
     double of_cell = 0, of_face[2] = {0, 0};
 };
 
-axis_weights weights_along(std::int64_t sample, int per_side) {
-    const std::int64_t cell = sample / per_side, twice = 2 * (sample % per_side) + 1;
+// above: share of what lies over the grid at its face 0.
+axis_weights weights_along(std::int64_t sample, int per_side, double above) {
+    const std::int64_t cell = sample < 0 ? -1 : sample / per_side;
+    const std::int64_t twice = 2 * (sample - cell * per_side) + 1;
     axis_weights w;
     w.cell = cell;
     w.of_cell = 1.0 / per_side;
@@ -26,8 +28,9 @@ axis_weights weights_along(std::int64_t sample, int per_side) {
     w.of_face[0] = twice < per_side ? 1 : twice == per_side ? 0.5 : 0;
     w.of_face[1] = 1 - w.of_face[0];
     for (int n = 0; n < 2; ++n) {
-        w.of_face[n] *= (w.face[n] == 0 ? 2.0 : 1.0) / per_side;
-    } // face 0 of the grid has half a cube
+        const double share = w.face[n] != 0 ? 1.0 : cell < 0 ? 2 * above : 2 * (1 - above); // each of half a cube
+        w.of_face[n] *= share / per_side;
+    }
     return w;
 }
 
@@ -36,10 +39,11 @@ struct sampled_axis {
     std::int64_t first = 0;
     std::vector<axis_weights> weights;
 
-    sampled_axis(std::int64_t first_cell, std::int64_t last_cell, int per_side) {
-        first = std::max<std::int64_t>(0, first_cell * per_side - (per_side + 1) / 2);
+    sampled_axis(std::int64_t first_cell, std::int64_t last_cell, int per_side, double above = 0) {
+        first = first_cell * per_side - (per_side + 1) / 2;
+        if (above == 0) first = std::max<std::int64_t>(0, first);
         for (std::int64_t s = first; s < last_cell * per_side; ++s) {
-            weights.push_back(weights_along(s, per_side));
+            weights.push_back(weights_along(s, per_side, above));
         }
     }
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(weights.size()); }
@@ -158,13 +162,13 @@ void store(const face_sums& sums, const brick_shape& shape, const cell_range& ce
 
 void fill_effective_media(const brick_shape& shape, const cell_range& cells, std::int64_t first_i, std::int64_t first_j,
                           std::int64_t first_k, double h_m, int samples_per_side, const elastic_sampler& sampler,
-                          const effective_media_arrays& out) {
+                          const effective_media_arrays& out, double above) {
     if (cells.empty()) {
         return;
     }
     const int s = samples_per_side;
     const sampled_axis xs(first_i + cells.i0, first_i + cells.i1, s), ys(first_j + cells.j0, first_j + cells.j1, s),
-        zs(first_k + cells.k0, first_k + cells.k1, s);
+        zs(first_k + cells.k0, first_k + cells.k1, s, above);
     sample_plane points{xs.first, ys.first, zs.first, xs.size(), ys.size(), h_m / s};
     std::vector<float> rho(static_cast<std::size_t>(points.nx * points.ny)), lambda(rho), mu(rho);
 
@@ -188,7 +192,7 @@ void fill_effective_media(const brick_shape& shape, const cell_range& cells, std
         }
         // A face's cube ends with the samples in the upper half of its cell, a cell's with its last ones.
         const std::int64_t next = zs.first + c + 1, k = z.cell - first_k;
-        if (next % s == (s + 1) / 2 % s) {
+        if ((next + s) % s == (s + 1) / 2 % s) { // next is negative above a plane that grids share
             face_sums& done = faces[static_cast<std::size_t>(z.cell & 1)];
             if (k >= cells.k0) {
                 store(done, shape, cells, first_i, first_j, k, out);

@@ -167,7 +167,7 @@ void medium::fill_elastic(const array::block_grid<float>& grid, const solver_opt
         const brick_shape shape{e.nx, e.ny, count, e.pitch, e.plane};
         const cell_range cells{0, e.nx, 0, e.ny, 0, count};
         fill_effective_media(shape, cells, first[0], first[1], first[2] + k, options.spacing_m, options.samples_per_side,
-                             elastic_values, of_slab);
+                             elastic_values, of_slab, options.finer_above > 0 ? 1.0 / (options.finer_above + 1) : 0.0);
         if (options.land) take_away_air(*options.land, shape, cells, first, first[2] + k, of_slab);
         for (int n = 0; n < 8; ++n) into[static_cast<std::size_t>(n)].put({0, e.nx, 0, e.ny, k, k + count}, view(n), k * e.plane);
     }

@@ -83,6 +83,7 @@ std::unique_ptr<observer> make_series_writer(runtime::world& ranks, const output
     description.points = static_cast<std::int64_t>(points.size());
     description.samples = plan.schedule.samples();
     description.coordinates.assign(points.begin(), points.end());
+    for (auto& each : description.coordinates) each[2] += plan.top_m;
     io::series_file file(ranks, plan.path, std::move(description), recorder.points(), options_of(plan));
     return std::make_unique<series_writer<Recorder>>(plan.schedule, std::move(recorder), std::move(file), team);
 }
@@ -213,7 +214,7 @@ std::unique_ptr<observer> make_snapshot_writer(runtime::world& ranks, const outp
         std::vector<double> origin;
         std::vector<double> spacing;
         for (std::size_t d = 0; d < 3; ++d) {
-            origin.push_back(grid.h_m * (static_cast<double>(cells.low[d]) + (where[d] ? 0.0 : 0.5)));
+            origin.push_back((d == 2 ? plan.top_m : 0.0) + grid.h_m * (static_cast<double>(cells.low[d]) + (where[d] ? 0.0 : 0.5)));
             spacing.push_back(grid.h_m * static_cast<double>(stride[d]));
         }
         attributes["origin_xyz_m"] = origin;

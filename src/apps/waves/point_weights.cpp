@@ -29,12 +29,16 @@ axis_weights lagrange(double at, std::int64_t first, int count) {
 
 // Planes that take no part: traction on a free surface is 0 there.
 bool is_surface_traction(const staggering& where, std::int64_t k, const surface_closure* surface) {
-    return surface != nullptr && k == 0 && where[2] && (where[0] || where[1]);
+    return surface != nullptr && surface->traction_free && k == 0 && where[2] && (where[0] || where[1]);
 }
 
-double plane_norm(const staggering& where, std::int64_t k, const surface_closure* surface) {
-    if (surface == nullptr || k >= surface_closure::planes) return 1;
-    return (where[2] ? surface->face_norm : surface->centre_norm)[static_cast<std::size_t>(k)];
+double plane_norm(const staggering& where, std::int64_t k, const surface_closure* surface, const grid_extent& grid) {
+    const auto norm = [&](const surface_closure& of, std::int64_t plane) {
+        return (where[2] ? of.face_norm : of.centre_norm)[static_cast<std::size_t>(plane)];
+    };
+    if (surface != nullptr && k < surface_closure::planes) return norm(*surface, k);
+    const std::int64_t from_below = grid.cells[2] - k - (where[2] ? 0 : 1);
+    return grid.bottom != nullptr && from_below < surface_closure::planes ? norm(*grid.bottom, from_below) : 1;
 }
 
 constexpr std::size_t most_columns = std::size_t{interpolation_order::most} * interpolation_order::most;
@@ -224,7 +228,7 @@ std::vector<weighted_cell> injection_weights(const staggering& where, const posi
                                              const interpolation_order& order) {
     const double volume = grid.h_m * grid.h_m * grid.h_m;
     return product(where, point, grid, brick, surface, order,
-                   [&](std::int64_t k) { return 1 / (volume * plane_norm(where, k, surface)); });
+                   [&](std::int64_t k) { return 1 / (volume * plane_norm(where, k, surface, grid)); });
 }
 
 } // namespace craton::waves

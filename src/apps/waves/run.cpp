@@ -1,18 +1,55 @@
 #include <craton/apps/waves/run.hpp>
 
+#include "agree.hpp"
 #include "first_failure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace craton::waves {
 
+namespace {
+
+std::string below(const std::string& path, std::int64_t step) { return fmt::format("{}.below.{}", path, step); }
+
+// States of the grid below that belong to no checkpoint any more. What cannot be removed stays.
+void remove_others(const std::string& path, std::int64_t step) {
+    const std::filesystem::path kept(below(path, step));
+    const std::string any = std::filesystem::path(path).filename().string() + ".below.";
+    std::error_code ignored;
+    const auto folder = kept.has_parent_path() ? kept.parent_path() : std::filesystem::path(".");
+    for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
+        const std::string name = each.path().filename().string();
+        if (name.starts_with(any) && !name.starts_with(kept.filename().string())) std::filesystem::remove(each.path(), ignored);
+    }
+}
+
+} // namespace
+
 run::run(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const ground_sampler& ground)
-    : waves_(ranks, layout, options, ground), at_surface_(options.free_surface && !options.land) {}
+    : waves_(ranks, layout, options, ground), at_surface_(options.free_surface && !options.land),
+      closure_(options.finer_above > 0 ? closure_below_finer_cells(options.finer_above) : fourth_order_closure()) {}
 
 run::~run() = default;
 
-grid_extent run::grid() const { return {waves_.layout().grid().high, waves_.options().spacing_m, waves_.options().land.get()}; }
+grid_extent run::grid() const {
+    const auto& options = waves_.options();
+    return {waves_.layout().grid().high, options.spacing_m, options.land.get(), options.coarser_below ? &closure_ : nullptr};
+}
+
+void run::put_above(run& lower) {
+    const bool fresh = waves_.step() == 0 && lower.waves_.step() == 0 && below_ == nullptr && lower.plane_ == nullptr;
+    agree(waves_.ranks(),
+          fresh ? "" : "waves: grids are put together after a step, or twice; allowed: once, before the first step");
+    plane_ = std::make_unique<grid_interface>(waves_, lower.waves_);
+    below_ = &lower;
+    lower.top_m_ = top_m_ + waves_.options().spacing_m * static_cast<double>(waves_.layout().grid().high[2]);
+}
 
 brick_view run::view() const {
     return {{waves_.shape(), waves_.own_cells()},
@@ -30,17 +67,22 @@ void run::watch(std::unique_ptr<observer> module) {
     modules_.add(std::move(module), 1 + at_once);
 }
 
+output_plan run::from_top(output_plan plan) const {
+    plan.top_m = top_m_;
+    return plan;
+}
+
 void run::write_stations(const output_plan& plan, std::span<const position_m> stations) {
-    watch(make_station_writer(waves_.ranks(), plan, stations, grid(), view(), surface()));
+    watch(make_station_writer(waves_.ranks(), from_top(plan), stations, grid(), view(), surface()));
 }
 
 void run::write_strains(const output_plan& plan, std::span<const position_m> points) {
-    watch(make_strain_writer(waves_.ranks(), plan, points, grid(), view(), surface()));
+    watch(make_strain_writer(waves_.ranks(), from_top(plan), points, grid(), view(), surface()));
 }
 
 void run::write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
                           const array::index3& stride) {
-    watch(make_snapshot_writer(waves_.ranks(), plan, fields, cells, stride, grid(), view()));
+    watch(make_snapshot_writer(waves_.ranks(), from_top(plan), fields, cells, stride, grid(), view()));
 }
 
 void run::call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function) {
@@ -56,7 +98,10 @@ std::int64_t run::next_stop(std::int64_t end) const {
     constexpr std::int64_t passages_ahead = 4;
     const std::int64_t most = can_pick ? std::min(end, first + passages_ahead * together) : end;
     std::int64_t last = first;
-    while (last + 1 < most && !modules_.look_at(last, can_pick)) ++last;
+    const auto look = [&](std::int64_t step) {
+        return modules_.look_at(step, can_pick) || (below_ != nullptr && below_->modules_.look_at(step));
+    };
+    while (last + 1 < most && !look(last)) ++last;
     if (!can_pick) return last;
     const std::int64_t steps = last + 1 - first;
     const std::int64_t passages = (steps + together - 1) / together;
@@ -68,6 +113,14 @@ void run::advance(std::int64_t steps) {
     while (waves_.step() < end) {
         const std::int64_t first = waves_.step();
         const std::int64_t last = next_stop(end);
+        if (below_ != nullptr) {
+            plane_->advance(last + 1 - first);
+            first_failure failure;
+            for (run* each : {this, below_})
+                failure.keep_of([&] { each->modules_.after_step(last, waves_.time_s(), each->view()); });
+            failure.rethrow();
+            continue;
+        }
         waves_.advance(last + 1 - first, modules_.picks(first, last));
         first_failure failure;
         for (std::int64_t step = first; step < last; ++step) {
@@ -83,9 +136,33 @@ void run::save(const std::string& path, const io::hints& hints) {
     modules_.save();
     io::transfer_options options;
     options.hints = hints;
+    const std::int64_t step = waves_.step();
+    if (below_ != nullptr) {
+        below_->modules_.save();
+        below_->waves_.save(below(path, step), "", options);
+    }
     waves_.save(path, "", options);
+    if (below_ != nullptr && waves_.ranks().rank() == 0) remove_others(path, step);
 }
 
-void run::finish() { modules_.finish(); }
+std::string run::restore(const std::string& path, const io::transfer_options& options) {
+    std::string note = waves_.restore(path, options);
+    if (below_ != nullptr) below_->waves_.restore(below(path, waves_.step()), options);
+    return note;
+}
+
+double run::energy() { return plane_ ? plane_->energy() : waves_.energy(); }
+
+double run::peak_velocity() {
+    const double here = waves_.peak_velocity();
+    if (below_ == nullptr) return here;
+    const double there = below_->waves_.peak_velocity();
+    return std::isnan(here) || std::isnan(there) ? NAN : std::max(here, there);
+}
+
+void run::finish() {
+    modules_.finish();
+    if (below_ != nullptr) below_->modules_.finish();
+}
 
 } // namespace craton::waves

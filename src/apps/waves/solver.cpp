@@ -67,6 +67,11 @@ std::string what_is_not_allowed(const solver_options& o, const array::index3& ce
         return fmt::format("waves: topography of {} x {} x {} cells; allowed: that of the grid, {} x {} x {}", o.land->cells()[0],
                            o.land->cells()[1], o.land->cells()[2], cells[0], cells[1], cells[2]);
     if (o.land && !o.free_surface) return "waves: topography under an absorbing top; allowed: topography with a free surface";
+    if ((o.finer_above > 0 || o.coarser_below) && o.make_engine)
+        return "waves: grids that share a plane on a device; allowed: on the cores of the machine";
+    if (o.finer_above > 0 && (o.land || !o.free_surface))
+        return "waves: topography or an absorbing top of a grid below another; allowed: of the uppermost grid";
+    if (o.land && o.coarser_below) return "waves: topography above a grid of coarser cells; allowed: flat ground there";
     if (o.land && o.make_engine) return "waves: topography on a device; allowed: topography on the cores of the machine";
     return "";
 }
@@ -95,6 +100,7 @@ struct solver::state {
         } else if (given.free_surface && own.low[2] == 0) {
             fields.surface = &at_surface;
         }
+        if (given.coarser_below) fields.d.bottom = &at_bottom;
         const auto view = [&](stored_field which) { return grid.origin(static_cast<int>(which)); };
         using enum stored_field;
         fields.v = {view(vx), view(vy), view(vz)};
@@ -124,8 +130,9 @@ struct solver::state {
         if (settings.alpha_per_s == 0 && std::isfinite(ground.slowest_m_s())) {
             settings.alpha_per_s = 0.16 * ground.slowest_m_s() / options.spacing_m;
         }
-        layers.emplace(settings, grid_part{grid.layout().grid().high, own.low, fields.shape, options.free_surface}, options.dt_s,
-                       options.spacing_m);
+        layers.emplace(settings,
+                       grid_part{grid.layout().grid().high, own.low, fields.shape, options.free_surface, options.coarser_below},
+                       options.dt_s, options.spacing_m);
     }
 
     void make_engine() {
@@ -139,7 +146,7 @@ struct solver::state {
             failure = error.what();
         }
         agree(grid.ranks(), failure);
-        plan = plan_of(fields.shape, neighbours, engine->outer_width_x());
+        plan = plan_of(fields.shape, neighbours, engine->outer_width_x(), {options.finer_above > 0, options.coarser_below});
         if (!options.overlap) {
             plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
             plan.inner.clear();
@@ -149,7 +156,7 @@ struct solver::state {
 
     // The same number on all ranks, with blocks for it.
     void choose_steps_together() {
-        const bool able = engine->in_one_passage();
+        const bool able = engine->in_one_passage() && options.finer_above == 0 && !options.coarser_below;
         if (able) together = options.together ? *options.together : chosen_passage(most_steps_together);
         grid.ranks().barrier();
         const std::int64_t steps = grid.ranks().communicator().minimum(together.steps);
@@ -210,13 +217,22 @@ struct solver::state {
 
     // While the velocities of outer cells travel both halves of the step are taken on the inner cells.
     void in_one_passage() {
+        outer_velocities();
+        inner_cells_and_outer_stresses();
+        exchange_stresses();
+    }
+    void outer_velocities() {
         sources.inject(*engine, half_step::velocity, step);
         sources.inject(*engine, half_step::stress, step);
         for (const auto& cells : plan.outer) engine->update(half_step::velocity, cells, step_engine::part::outer);
+    }
+    void inner_cells_and_outer_stresses() {
         velocities.begin();
         for (const auto& cells : plan.inner) engine->update_both(cells);
         velocities.finish();
         for (const auto& cells : plan.outer) engine->update(half_step::stress, cells, step_engine::part::outer);
+    }
+    void exchange_stresses() {
         stresses.begin();
         stresses.finish();
         engine->take(half_step::stress);
@@ -228,9 +244,11 @@ struct solver::state {
         std::string text =
             fmt::format("{} x {} x {} cells of {} m, dt = {} s, {}, {}", layout.grid().high[0], layout.grid().high[1],
                         layout.grid().high[2], options.spacing_m, options.dt_s, options.attenuation ? "anelastic" : "elastic",
-                        options.land           ? fmt::format("topography {:016x}", options.land->fingerprint())
-                        : options.free_surface ? "free surface"
-                                               : "no free surface");
+                        options.land              ? fmt::format("topography {:016x}", options.land->fingerprint())
+                        : options.finer_above > 0 ? fmt::format("cells of a {}th above", options.finer_above)
+                        : options.free_surface    ? "free surface"
+                                                  : "no free surface");
+        if (options.coarser_below) text += ", coarser cells below";
         if (layers && !layers->memory().empty()) {
             text += fmt::format(", absorbing layers of {} cells on {} x {} x {} processes", options.absorbing.width,
                                 layout.processes()[0], layout.processes()[1], layout.processes()[2]);
@@ -272,9 +290,16 @@ struct solver::state {
     // Of the cells of plane k, per volume of a cell; `before` is v half a step before the stress.
     [[nodiscard]] double plane_energy(std::int64_t k, const velocity_copy& before) const {
         const auto& [shape, v, stress, memory, m, attenuation, d, surface] = fields;
-        const bool near = surface != nullptr && k < surface_closure::planes;
-        const double at_face = near ? surface->face_norm[static_cast<std::size_t>(k)] : 1;
-        const double at_centre = near ? surface->centre_norm[static_cast<std::size_t>(k)] : 1;
+        const auto norm = [&](bool face) {
+            const auto of = [&](const surface_closure& closure, std::int64_t plane) {
+                return plane < surface_closure::planes
+                           ? (face ? closure.face_norm : closure.centre_norm)[static_cast<std::size_t>(plane)]
+                           : 1.0;
+            };
+            if (surface != nullptr && k < surface_closure::planes) return of(*surface, k);
+            return d.bottom != nullptr ? of(*d.bottom, shape.nz - k - (face ? 0 : 1)) : 1.0;
+        };
+        const double at_face = norm(true), at_centre = norm(false);
         double centres = 0, faces = 0;
         for (std::int64_t j = 0; j < shape.ny; ++j) {
             for (std::int64_t i = 0; i < shape.nx; ++i) {
@@ -304,7 +329,8 @@ struct solver::state {
     array::domain own;
     medium ground;
     array::halo_exchange<float> velocities, stresses;
-    surface_closure at_surface = fourth_order_closure();
+    surface_closure at_surface = options.finer_above > 0 ? closure_below_finer_cells(options.finer_above) : fourth_order_closure();
+    surface_closure at_bottom = fourth_order_closure();
     std::optional<rows_beside_air> beside_air;
     brick_fields fields;
     std::optional<absorbing_layers> layers;
@@ -316,6 +342,7 @@ struct solver::state {
     std::int64_t step = 0;
     std::int64_t points_cleared = 0;
     bool changed = false;
+    velocity_copy before_energy;
     std::vector<std::function<void()>> after;
 };
 
@@ -335,7 +362,8 @@ const brick_shape& solver::shape() const noexcept { return state_->fields.shape;
 std::int64_t solver::step() const noexcept { return state_->step; }
 
 void solver::set_sources(std::span<const moment_source> moments, std::span<const force_source> forces) {
-    const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m, state_->options.land.get()};
+    const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m, state_->options.land.get(),
+                            state_->fields.d.bottom};
     state_->sources = source_set(moments, forces, whole, {state_->fields.shape, state_->own}, state_->fields.media.buoyancy,
                                  state_->fields.surface, state_->options.dt_s, state_->options.source_order);
     state_->engine->clear_points();
@@ -359,6 +387,20 @@ void solver::advance(std::int64_t steps, std::span<velocity_picks* const> picks)
 std::int64_t solver::steps_together() const noexcept { return state_->after.empty() ? state_->together.steps : 1; }
 void solver::after_each_step(std::function<void()> what) { state_->after.push_back(std::move(what)); }
 
+void solver::begin_step() {
+    if (state_->changed) state_->fill_halos();
+    state_->outer_velocities();
+}
+void solver::go_on_with_step() { state_->inner_cells_and_outer_stresses(); }
+void solver::end_step() {
+    state_->exchange_stresses();
+    ++state_->step;
+    for (const auto& what : state_->after) what();
+}
+bool solver::fields_changed() const noexcept { return state_->changed; }
+const brick_fields& solver::fields() const noexcept { return state_->fields; }
+base::thread_team& solver::team() noexcept { return state_->team; }
+
 void solver::bring_fields() { state_->bring_fields(); }
 step_engine* solver::device() const noexcept { return state_->engine->overlaps() ? state_->engine.get() : nullptr; }
 std::int64_t solver::points_cleared() const noexcept { return state_->points_cleared; }
@@ -378,19 +420,29 @@ tensor_field<float> solver::stress_to_change() noexcept {
 // Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is
 // computed aside.
 double solver::energy() {
+    begin_energy();
+    std::array<double, 1> total{end_energy()};
+    ranks().barrier();
+    ranks().communicator().sum_in_place(std::span<double>(total));
+    return total[0];
+}
+
+void solver::begin_energy() {
     auto& s = *state_;
     if (s.changed) s.fill_halos();
     bring_fields();
-    const auto old = s.copy_of_velocity();
+    s.before_energy = s.copy_of_velocity();
     const auto& f = s.fields;
     update_velocity(f.shape, {0, f.shape.nx, 0, f.shape.ny, 0, f.shape.nz}, f.v, f.stress, f.media, f.d, f.surface);
+}
+
+double solver::end_energy() {
+    auto& s = *state_;
     double sum = 0;
-    for (std::int64_t k = 0; k < f.shape.nz; ++k) sum += s.plane_energy(k, old);
-    s.put_velocity(old);
-    ranks().barrier();
-    std::array<double, 1> total{sum * std::pow(s.options.spacing_m, 3)};
-    ranks().communicator().sum_in_place(std::span<double>(total));
-    return total[0];
+    for (std::int64_t k = 0; k < s.fields.shape.nz; ++k) sum += s.plane_energy(k, s.before_energy);
+    s.put_velocity(s.before_energy);
+    for (auto& each : s.before_energy) each = {};
+    return sum * std::pow(s.options.spacing_m, 3);
 }
 
 std::vector<io::brick_dataset> solver::state::datasets() const {

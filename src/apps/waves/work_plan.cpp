@@ -1,11 +1,14 @@
 #include "work_plan.hpp"
 
+#include <craton/apps/waves/kernels/differences.hpp>
+
 #include <algorithm>
 #include <cstddef>
 
 namespace craton::waves {
 
-work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::int64_t width_x) {
+work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::int64_t width_x,
+                  const std::array<bool, 2>& shared) {
     cell_range inner{0, shape.nx, 0, shape.ny, 0, shape.nz};
     const cell_range all = inner;
     const auto leave = [&](std::int64_t cell_range::* from, std::int64_t cell_range::* to, std::size_t axis, std::int64_t width) {
@@ -13,6 +16,8 @@ work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::
         if (neighbours.high[axis]) inner.*to = std::max(inner.*to - width, inner.*from);
     };
     leave(&cell_range::k0, &cell_range::k1, 2, halo);
+    if (shared[0]) inner.k0 = std::min<std::int64_t>(surface_closure::planes, inner.k1);
+    if (shared[1]) inner.k1 = std::max(shape.nz - surface_closure::planes, inner.k0);
     leave(&cell_range::j0, &cell_range::j1, 1, halo);
     leave(&cell_range::i0, &cell_range::i1, 0, width_x);
     work_plan found{shell_of(all, inner), {}};

@@ -2,6 +2,7 @@
 
 #include <craton/apps/waves/kernels/passage.hpp>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +15,9 @@ struct work_plan {
 };
 
 /// Outer cells lie within a halo of a side that has a neighbour, those beside a neighbour in x within
-/// `width_x`.
-[[nodiscard]] work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::int64_t width_x);
+/// `width_x`. `shared`, [above, below]: sides z that are shared with another grid; within reach of what lies on them.
+[[nodiscard]] work_plan plan_of(const brick_shape& shape, const brick_sides& neighbours, std::int64_t width_x,
+                                const std::array<bool, 2>& shared = {});
 
 /// Pieces for so many threads to take one by one. A piece has at most `rows` rows, so that the few planes of all fields that a
 /// difference along z reads stay in the second-level cache while a thread works through it plane by plane.

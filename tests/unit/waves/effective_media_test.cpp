@@ -175,6 +175,21 @@ TEST(effective_media, of_an_interface_between_cells) {
     }
 }
 
+// Three quarters of what is below, a quarter of what is above.
+TEST(effective_media, of_a_plane_that_grids_share) {
+    const material above{2600, 20.8e9, 10.4e9}, below{2700, 32.4e9, 32.4e9};
+    for (const int per_side : {1, 2, 3, 4}) {
+        filled_brick brick(3, 3, 4);
+        fill_effective_media(brick.shape, {0, 3, 0, 3, 0, 4}, 0, 0, 0, h, per_side,
+                             sampler_of([=](double, double, double z) { return z < 0 ? above : below; }), brick.arrays(), 0.25);
+        for (std::int64_t k = 0; k < 4; ++k) {
+            expect_float(brick.at(4, 1, 1, k), below.mu);
+            expect_float(brick.at(6, 1, 1, k), k == 0 ? 1 / (0.25 / above.mu + 0.75 / below.mu) : below.mu);
+            expect_float(brick.at(2, 1, 1, k), 1 / (k == 0 ? 0.25 * above.rho + 0.75 * below.rho : below.rho));
+        }
+    }
+}
+
 TEST(effective_media, of_water_on_rock) {
     const material water{1000, 2.25e9, 0}, rock{2500, 20e9, 15e9};
     filled_brick brick(3, 3, 4);

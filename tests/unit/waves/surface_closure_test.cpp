@@ -72,6 +72,24 @@ TEST(surface_closure, differentiates_polynomials) {
     EXPECT_NEAR(error_on_power(closure.minus[0], centre, 0, 0), 1 / closure.face_norm[0], 1e-13);
 }
 
+// The last planes of a grid whose faces end with plane n.
+TEST(surface_closure, is_the_same_upside_down) {
+    constexpr std::int64_t n = 20, width = surface_closure::width;
+    const whole_line line(n + 4);
+    for (std::int64_t k = n - surface_closure::planes; k < n; ++k) {
+        const auto rows = bottom_rows::of(closure, k, n);
+        const auto centre_from_below = static_cast<std::size_t>(n - 1 - k);
+        const auto face_from_below = static_cast<std::size_t>(n - k);
+        for (std::int64_t m = 0; m < width; ++m) {
+            const std::int64_t plane_of_face = n - width + 1 + m, plane_of_centre = n - width + m;
+            EXPECT_EQ(rows.plus[static_cast<std::size_t>(m)],
+                      -line.plus[centre_from_below][static_cast<std::size_t>(n - plane_of_face)]);
+            EXPECT_EQ(rows.minus[static_cast<std::size_t>(m)],
+                      -line.minus[face_from_below][static_cast<std::size_t>(n - 1 - plane_of_centre)]);
+        }
+    }
+}
+
 TEST(surface_closure, sums_by_parts) {
     const whole_line line(40);
     for (std::size_t k = 0; k < 40; ++k) {

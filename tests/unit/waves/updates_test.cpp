@@ -50,24 +50,27 @@ void expect_same(const brick_shape& shape, const std::vector<field>& changed, co
 
 enum class update { velocity, elastic_stress, anelastic_stress };
 
-void expect_fast_as_plain(const brick_shape& shape, const cell_range& cells, update which, const surface_closure* surface) {
+void expect_fast_as_plain(const brick_shape& shape, const cell_range& cells, update which, const surface_closure* surface,
+                          const surface_closure* bottom = nullptr) {
+    auto d = step;
+    d.bottom = bottom;
     const brick before(shape, 11);
     brick fast = before;
     brick plain = before;
     switch (which) {
     case update::velocity:
-        update_velocity(shape, cells, fast.velocities(), fast.stresses(), fast.elasticity(), step, surface);
-        reference::update_velocity(shape, cells, plain.velocities(), plain.stresses(), plain.elasticity(), step, surface);
+        update_velocity(shape, cells, fast.velocities(), fast.stresses(), fast.elasticity(), d, surface);
+        reference::update_velocity(shape, cells, plain.velocities(), plain.stresses(), plain.elasticity(), d, surface);
         break;
     case update::elastic_stress:
-        update_stress(shape, cells, fast.stresses(), fast.velocities(), fast.elasticity(), step, surface);
-        reference::update_stress(shape, cells, plain.stresses(), plain.velocities(), plain.elasticity(), step, surface);
+        update_stress(shape, cells, fast.stresses(), fast.velocities(), fast.elasticity(), d, surface);
+        reference::update_stress(shape, cells, plain.stresses(), plain.velocities(), plain.elasticity(), d, surface);
         break;
     case update::anelastic_stress:
-        update_stress(shape, cells, fast.stresses(), fast.memories(), fast.velocities(), fast.elasticity(), fast.attenuation(),
-                      step, surface);
+        update_stress(shape, cells, fast.stresses(), fast.memories(), fast.velocities(), fast.elasticity(), fast.attenuation(), d,
+                      surface);
         reference::update_stress(shape, cells, plain.stresses(), plain.memories(), plain.velocities(), plain.elasticity(),
-                                 plain.attenuation(), step, surface);
+                                 plain.attenuation(), d, surface);
         break;
     }
     const cell_range none;
@@ -102,6 +105,17 @@ TEST_P(updates, equal_plain_loops_on_parts_and_leave_the_rest) {
                 expect_fast_as_plain(shape, {i0, std::min(i0 + length, shape.nx), 2, 4, 0, 2}, GetParam(), surface);
         }
         for (std::int64_t k = 0; k < shape.nz; ++k) expect_fast_as_plain(shape, {3, 38, 1, 3, k, k + 1}, GetParam(), surface);
+    }
+}
+
+// Where a grid of coarser cells follows below, with and without a surface above.
+TEST_P(updates, equal_plain_loops_at_the_bottom) {
+    const surface_closure closure = random_closure();
+    for (const auto& [nx, ny, nz] : {std::array<std::int64_t, 3>{33, 6, 14}, {17, 3, 21}, {50, 4, 7}}) {
+        const brick_shape shape = shape_of(nx, ny, nz);
+        expect_fast_as_plain(shape, {0, nx, 0, ny, 0, nz}, GetParam(), nullptr, &closure);
+        if (nz > 2 * surface_closure::planes) expect_fast_as_plain(shape, {0, nx, 0, ny, 0, nz}, GetParam(), &closure, &closure);
+        for (std::int64_t k = 0; k < nz; ++k) expect_fast_as_plain(shape, {3, 16, 1, 3, k, k + 1}, GetParam(), nullptr, &closure);
     }
 }
 

@@ -43,7 +43,8 @@ struct grid_part {
     std::array<std::int64_t, 3> cells{}; ///< of the whole grid
     std::array<std::int64_t, 3> first{}; ///< the brick's cell (0, 0, 0) in it
     brick_shape shape;
-    bool free_surface = true; ///< the grid's side z = 0 is a free surface: no layer there
+    bool free_surface = true; ///< the grid's side z = 0 is a free surface, or another grid's: no layer there
+    bool grid_below = false;  ///< another grid follows below: no layer there either
 };
 
 /// The layers of one brick: profiles, and the memory of perfectly matched layers, zero at first.

@@ -30,6 +30,7 @@ struct output_plan {
     /// Above 0: goes on with the .partial file of an interrupted run, from the checkpoint with steps 0 ... resume_at_step - 1 done;
     /// samples of later steps are dropped.
     std::int64_t resume_at_step = 0;
+    double top_m = 0; ///< z of the grid's first plane, from which positions that are given count; those in files count from 0
 };
 
 /// Strains at points, dataset "sgt" [point][xx yy zz xy xz yz][time].

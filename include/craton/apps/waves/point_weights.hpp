@@ -16,7 +16,8 @@ namespace craton::waves {
 struct grid_extent {
     array::index3 cells{};
     double h_m = 0;
-    const topography* land = nullptr; ///< null: no air
+    const topography* land = nullptr;        ///< null: no air
+    const surface_closure* bottom = nullptr; ///< of a grid that ends above one of coarser cells (differences::bottom)
 
     friend bool operator==(const grid_extent&, const grid_extent&) = default;
 };
@@ -100,14 +101,14 @@ struct brick_place {
 /// it begins with the first point that is not dead. Where that is further than a cell from the place the number of columns is the
 /// next smaller one; at last the nearest point is taken.
 ///
-/// `surface`: as update_velocity has it; where it is given (z = 0 of the grid is a free surface), xz and yz on plane k = 0, which
-/// are 0, are left out. Pure; throws nothing but for memory. The point is in the grid (why_not_inside).
+/// `surface`: as update_velocity has it; where it is given and traction_free (z = 0 of the grid is a free surface), xz and yz on
+/// plane k = 0, which are 0, are left out. Pure; throws nothing but for memory. The point is in the grid (why_not_inside).
 [[nodiscard]] std::vector<weighted_cell> reading_weights(const staggering& where, const position_m& point, const grid_extent& grid,
                                                          const brick_place& brick, const surface_closure* surface,
                                                          const interpolation_order& order = {});
 
 /// What a source of unit strength at the point adds to the field, in 1/m^3: the reading weights over the volume of their cells, h^3
-/// times the plane's norm near a free surface. So injecting is the adjoint of reading in the norm in which energy is conserved, and
+/// times the plane's norm near a free surface or a grid of other cells. So injecting is the adjoint of reading in the norm in which energy is conserved, and
 /// source and receiver can be swapped. A force F adds dt * buoyancy * F * weight to velocity; a moment rate M' takes dt * M' *
 /// weight from stress.
 [[nodiscard]] std::vector<weighted_cell> injection_weights(const staggering& where, const position_m& point,

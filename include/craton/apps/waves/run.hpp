@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/waves/grid_interface.hpp>
 #include <craton/apps/waves/in_situ.hpp>
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 #include <craton/apps/waves/output.hpp>
@@ -34,9 +35,16 @@ class run {
     [[nodiscard]] brick_view view() const;
     [[nodiscard]] const surface_closure* surface() const noexcept { return at_surface_ ? &closure_ : nullptr; }
 
+    /// Collective, before the first step. A run on a grid of cells three times as large, which follows below this one's
+    /// (grid_interface.hpp): from now on this run takes the steps of both, saves and ends both; only what is watched, written or
+    /// injected in the lower grid is asked of the lower run. It must outlive this. Throws user_error on every rank where the two
+    /// cannot share a plane, or a step has been taken.
+    void put_above(run& lower);
+
     /// From the next step on. Not collective, but the same on every rank.
     void watch(std::unique_ptr<observer> module);
     /// Velocities at stations, strains at points, fields of a box: the writers of output.hpp. Collective; throw what these throw.
+    /// Below another grid positions count from the shared plane; in files they count from z = 0, once put_above() was called.
     void write_stations(const output_plan& plan, std::span<const position_m> stations);
     void write_strains(const output_plan& plan, std::span<const position_m> points);
     void write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
@@ -50,19 +58,29 @@ class run {
     void advance(std::int64_t steps);
 
     /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a
-    /// run needs that goes on from here. hints: for MPI-IO, over those of the environment.
+    /// run needs that goes on from here. hints: for MPI-IO, over those of the environment. A grid below has a state of its own, at
+    /// `<path>.below.<step>`; those of other steps are removed once `path` is written.
     void save(const std::string& path, const io::hints& hints = {});
+    /// Collective: goes on from there (solver::restore); returns the note.
+    std::string restore(const std::string& path, const io::transfer_options& options = {});
+    /// Collective. Of both grids, where there are two: solver::energy(), and the largest velocity (solver::peak_velocity).
+    [[nodiscard]] double energy();
+    [[nodiscard]] double peak_velocity();
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();
     [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }
 
   private:
     [[nodiscard]] std::int64_t next_stop(std::int64_t end) const;
+    [[nodiscard]] output_plan from_top(output_plan plan) const;
 
     solver waves_;
     bool at_surface_;
-    surface_closure closure_ = fourth_order_closure();
+    surface_closure closure_;
     in_situ modules_;
+    run* below_ = nullptr;
+    double top_m_ = 0; // of a grid below another
+    std::unique_ptr<grid_interface> plane_;
 };
 
 } // namespace craton::waves

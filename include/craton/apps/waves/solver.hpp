@@ -29,6 +29,10 @@ struct solver_options {
     bool free_surface = true; ///< at z = 0; otherwise absorbing there too
     /// The ground's surface instead of z = 0, of the whole grid; with free_surface, and on the host. None: flat ground.
     std::shared_ptr<const topography> land;
+    /// Of grids that share a plane (grid_interface.hpp): so many finer cells along a side of this grid's above z = 0, and whether
+    /// a grid of coarser cells follows below. 0 and false: no such grid.
+    int finer_above = 0;
+    bool coarser_below = false;
     absorbing_settings absorbing{};
     std::optional<relaxation> attenuation; ///< none: elastic, and qp and qs are not read
     interpolation_order source_order{};    ///< how a source between grid points is spread
@@ -139,12 +143,26 @@ class solver {
 
     /// Collective. Kinetic and elastic energy in J, as the scheme conserves it without attenuation, absorbing layers and sources:
     /// sum of 1/2 rho v(n - 1/2) v(n + 1/2) and 1/2 stress(n) : strain(n), near the free surface times its norms. Costs half a
-    /// step; the fields are left as they were.
+    /// step; the fields are left as they were. Of grids that share a plane: grid_interface::energy().
     [[nodiscard]] double energy();
     /// Collective. Largest component of a velocity anywhere, in m/s; not a number when a field is not finite any more.
     [[nodiscard]] double peak_velocity();
 
   private:
+    friend class grid_interface;
+    // One step in parts, between which grids exchange what they share. Collective; in this order. Afterwards: velocities within
+    // reach of the shared plane are new; all fields are, but for halos of stress; the step is done.
+    void begin_step();
+    void go_on_with_step();
+    void end_step();
+    // energy() in parts: velocities are half a step on in between. The second: of this rank's cells.
+    void begin_energy();
+    [[nodiscard]] double end_energy();
+    // Whether a field may have been changed from outside since the last step.
+    [[nodiscard]] bool fields_changed() const noexcept;
+    [[nodiscard]] const brick_fields& fields() const noexcept;
+    [[nodiscard]] base::thread_team& team() noexcept;
+
     struct state;
     std::unique_ptr<state> state_;
 };

@@ -58,9 +58,9 @@ def waves_of(work: Work) -> Waves:
         bricks = list(config.run.decomposition)
         made = waves_config(config, work.position_m[0], config.green.directions[0], None, pulse, decomposition=bricks)
         setup = Setup(made)
-        found = setup.medium.range(setup.grid)
-        highest_hz = check_sources(setup, found)
-    waves = Waves(setup, found, highest_hz, setup.step_s(found), setup.boxes(config.run.ranks))
+        found = setup.range
+        highest_hz = check_sources(setup)
+    waves = Waves(setup, found, highest_hz, setup.step_s(), setup.boxes(config.run.ranks))
     if config.green.every > waves.steps:
         raise config.wrong(
             f"[green] every = {config.green.every}, but a wave run has {waves.steps} steps; allowed: at most that"

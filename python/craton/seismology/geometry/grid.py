@@ -145,13 +145,14 @@ class Grid:
         return self.projection
 
 
-def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
+def decompose(cells: tuple[int, int, int], ranks: int, fixed: tuple[int, int, int] = (0, 0, 0)) -> tuple[int, int, int]:
     """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells.
 
-    Among equals it has the fewest cuts along x, whose rows are whole in memory. UserError where there are none.
+    Among equals it has the fewest cuts along x, whose rows are whole in memory. fixed: numbers that are given, 0 where free.
+    UserError where there are none.
     """
     try:
-        a, b, c = best_process_grid(cells, ranks)
+        a, b, c = best_process_grid(cells, ranks, fixed)
     except UserError:
         raise UserError(
             f"{ranks} ranks for {' x '.join(map(str, cells))} cells; allowed: a number that bricks of {THINNEST} cells a side or "
@@ -160,8 +161,11 @@ def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
     return a, b, c
 
 
-def bricks(cells: tuple[int, int, int], parts: tuple[int, int, int]) -> Iterator[Box]:
-    """Bricks in their order, x fastest, as the solver cuts them: sizes along a dimension differ by one cell at most."""
+def bricks(cells: tuple[int, int, int], parts: tuple[int, int, int], multiples_of: int = 1) -> Iterator[Box]:
+    """Bricks in their order, x fastest, as the solver cuts them: sizes along a dimension differ by one cell at most.
+
+    multiples_of: cells along x and y at whose multiples they are cut.
+    """
     for rank in range(math.prod(parts)):
-        (i, j, k), (p, q, r) = brick_of(cells, parts, rank)
+        (i, j, k), (p, q, r) = brick_of(cells, parts, rank, multiples_of=(multiples_of, multiples_of, 1))
         yield Box((i, j, k), (p, q, r))

@@ -15,7 +15,8 @@ from craton.seismology.ground.topography import Topography
 from craton.seismology.sources.source_time import check_frequency
 from craton.seismology.wave_run.config import STABILITY, Config
 from craton.seismology.wave_run.dispersion import Path
-from craton.seismology.wave_run.setup import Setup, largest_step_s, unrelaxed_factor
+from craton.seismology.wave_run.refinement import GridPart, parts_of
+from craton.seismology.wave_run.setup import Setup, unrelaxed_factor
 
 POINTS_PER_S = {"elastic": 60e6, "anelastic": 40e6}
 """Of one thread: an order of magnitude for one core of today, where nobody has measured."""
@@ -27,7 +28,7 @@ PML_FIELDS = 6
 """float32 of each cell of an absorbing side: one psi for each difference across it (3 velocities, 3 stresses)."""
 SURFACE_POINTS = 15.0
 """Cells in the shortest S wave that surface waves under topography need: docs/waves.md has what they are wrong by then."""
-OTHERWISE = ("grid", "range", "memory_of_rank", "measured", "topography")
+OTHERWISE = ("grid", "parts", "range", "memory_of_rank", "measured", "topography")
 """Fields of Findings that its dictionary has by other names, or not at all."""
 DERIVED = ("points", "courant", "carried_hz", "source_points_per_wavelength", "time_s")
 """Properties of Findings that its dictionary has."""
@@ -40,6 +41,8 @@ class Findings:
     """Figures in SI."""
 
     grid: Grid
+    parts: tuple[GridPart, ...]
+    """the solver's grids, the uppermost first"""
     range: Range
     ranks: tuple[int, int, int]
     threads: int
@@ -48,6 +51,10 @@ class Findings:
     largest_dt_s: float
     fastest_m_s: float
     """of waves of infinite frequency"""
+    fastest_per_cell: float
+    """the largest speed of these over the side of its cells, 1/s"""
+    slowest_per_cell: float
+    """the smallest speed of S waves over the side of its cells, 1/s"""
     steps: int
     points_per_wavelength: float
     highest_source_hz: float
@@ -74,23 +81,23 @@ class Findings:
 
     @property
     def points(self) -> int:
-        """Cells of the grid."""
-        return math.prod(self.grid.cells)
+        """Cells of all grids."""
+        return sum(math.prod(part.cells) for part in self.parts)
 
     @property
     def courant(self) -> float:
         """Vp dt / h."""
-        return self.fastest_m_s * self.dt_s / self.grid.spacing_m
+        return self.fastest_per_cell * self.dt_s
 
     @property
     def carried_hz(self) -> float:
         """The frequency whose slowest S wave is points_per_wavelength cells long (5 where that is 0)."""
-        return self.range.slowest_vs / (self.grid.spacing_m * (self.points_per_wavelength or 5))
+        return self.slowest_per_cell / (self.points_per_wavelength or 5)
 
     @property
     def source_points_per_wavelength(self) -> float:
         """Cells in the shortest S wave of the sources."""
-        return self.range.slowest_vs / (self.grid.spacing_m * self.highest_source_hz)
+        return self.slowest_per_cell / self.highest_source_hz
 
     @property
     def time_s(self) -> float:
@@ -108,6 +115,11 @@ class Findings:
             **{name: value for name, value in vars(self).items() if name not in OTHERWISE},
             **{name: getattr(self, name) for name in DERIVED},
         }
+        if len(self.parts) > 1:
+            plain["grids"] = [
+                {"cells": list(part.cells), "spacing_m": part.spacing_m, "from_m": part.top_m, "to_m": part.bottom_m}
+                for part in self.parts
+            ]
         if self.topography is not None:
             plain |= self.topography.facts()
         plain |= {name: list(plain[name]) for name in ("ranks", "warnings")}
@@ -135,7 +147,7 @@ class Findings:
         reach = f"{highest:.3g} Hz: {self.source_points_per_wavelength:.1f} points per wavelength"
         velocities = f"vs from {r.slowest_vs:g}, vp to {r.fastest_vp:g} m/s"
         return [
-            ("grid", f"{_by(grid.cells)} cells of {grid.spacing_m:g} m: {self.points:,} points, {size} km"),
+            *self._grids(size),
             ("ground", f"{velocities}, rho {r.lightest:g} to {r.heaviest:g} kg/m^3"),
             *self._topography(),
             *([("attenuation", q)] if self.anelastic else []),
@@ -154,6 +166,17 @@ class Findings:
             *([("t = 0", f"{self.origin_time} UTC")] if self.origin_time else []),
             ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
             ("time", f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s{guess}"),
+        ]
+
+    def _grids(self, size: str) -> list[tuple[str, str]]:
+        """Cells, and what coarser ones below save."""
+        cells = [f"{_by(part.cells)} cells of {part.spacing_m:g} m" for part in self.parts]
+        if len(self.parts) == 1:
+            return [("grid", f"{cells[0]}: {self.points:,} points, {size} km")]
+        spared = math.prod(self.grid.cells) / self.points
+        return [
+            ("grid", f"{size} km: {self.points:,} points, {spared:.3g} times as few as in cells that are all alike"),
+            *((f"{part.top_m:g} to {part.bottom_m:g} m", text) for part, text in zip(self.parts, cells, strict=True)),
         ]
 
     def _topography(self) -> list[tuple[str, str]]:
@@ -193,25 +216,29 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
     setup = Setup(config)
     ranks = ranks or config.run.ranks or math.prod(config.run.decomposition) or 1
     check_planes(setup)
-    found = setup.medium.range(setup.grid)
-    dt_s = setup.step_s(found)
+    check_outputs_of_parts(setup)
+    found = setup.range
+    dt_s = setup.step_s()
     anelastic = math.isfinite(found.lowest_qp)
     guess = POINTS_PER_S["anelastic" if anelastic else "elastic"] * ranks * config.run.threads
     points, receivers = setup.sgt_points, setup.receivers
-    path, h = setup.longest_path(found), setup.grid.spacing_m
+    path, h = setup.longest_path(found), setup.worst_spacing_m
     return Findings(
         grid=setup.grid,
+        parts=setup.parts,
         range=found,
         ranks=setup.decomposition(ranks),
         threads=config.run.threads,
         anelastic=anelastic,
         dt_s=dt_s,
-        largest_dt_s=largest_step_s(config, found),
+        largest_dt_s=setup.largest_step_s,
         fastest_m_s=found.fastest_vp * unrelaxed_factor(config, found),
+        fastest_per_cell=STABILITY / setup.largest_step_s,
+        slowest_per_cell=setup.per_cell(lambda one: one.slowest_vs, min),
         steps=setup.steps(dt_s),
         points_per_wavelength=config.grid.points_per_wavelength,
-        highest_source_hz=check_sources(setup, found),
-        memory_of_rank=max(memory_bytes(box, config, anelastic) for box in setup.boxes(ranks)),
+        highest_source_hz=check_sources(setup),
+        memory_of_rank=max(memory_of_ranks(setup, ranks, anelastic)),
         path_m=path.length_m if path else 0.0,
         path_wavelengths=path.wavelengths if path else 0.0,
         path_error=path.error(h, dt_s) if path else 0.0,
@@ -228,7 +255,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
 
 def _dispersed(setup: Setup, path: Path | None, dt_s: float) -> list[str]:
     """A note where the longest path is too long for the cells, or for the step that was given."""
-    wanted, h = setup.config.time.path_error, setup.grid.spacing_m
+    wanted, h = setup.config.time.path_error, setup.worst_spacing_m
     off = path.error(h, dt_s) if path else 0.0
     if not wanted or off <= wanted * (1 + 1e-6):
         return []
@@ -266,41 +293,82 @@ def check_planes(setup: Setup) -> None:
             raise config.wrong(f"[{name}] z_m = {z:g} m: {what}; allowed: {top:g} m or more, below {bottom:g} m")
 
 
-def check_sources(setup: Setup, found: Range) -> float:
+def check_outputs_of_parts(setup: Setup) -> None:
+    """UserError where what is recorded does not lie in one of the solver's grids: a file has places of one."""
+    if len(setup.parts) == 1:
+        return
+    config, h = setup.config, setup.grid.spacing_m
+    depth = setup.parts[0].bottom_m
+    stations, points = setup.receivers, setup.sgt_points
+    for name, places in (
+        ("receivers", None if stations is None else stations.position_m),
+        ("sgt", points),
+    ):
+        if places is None or not len(places):
+            continue
+        above = places[:, 2] < depth
+        if above.any() and not above.all():
+            high, low = places[above][:, 2].max(), places[~above][:, 2].min()
+            raise config.wrong(
+                f"[{name}] points at z = {high:g} m and at {low:g} m, in both grids; allowed: all above [grid] coarser_below_m = "
+                f"{depth:g} m, or none"
+            )
+    for name, wanted, z in (
+        ("snapshots", config.snapshots.every > 0, config.snapshots.z_m),
+        ("movie", config.movie.every > 0, config.movie.z_m),
+    ):
+        if wanted and name == "snapshots" and config.snapshots.volume:
+            raise config.wrong("[snapshots] volume = true with [grid] coarser_below_m; allowed: the plane z_m")
+        if wanted and z > depth - h * (1 - 1e-6):
+            raise config.wrong(f"[{name}] z_m = {z:g} m; allowed: above [grid] coarser_below_m = {depth:g} m")
+
+
+def check_sources(setup: Setup) -> float:
     """The highest frequency of all point sources, Hz (NaN without one).
 
     UserError where it is more than the grid carries, and for a source outside the grid.
     """
-    grid, path = setup.config.grid, setup.config.path
+    grid, path, found = setup.config.grid, setup.config.path, setup.range
     slowest = found.slowest_vs if math.isfinite(found.slowest_vs) else found.fastest_vp
+    h = setup.worst_spacing_m
     frequencies = [point.time_function.highest_frequency_hz for point in setup.points]
     for number, frequency in enumerate(frequencies, 1):
         if grid.points_per_wavelength:
             where = f"{path}: point source {number}"
-            check_frequency(frequency, slowest, grid.spacing_m, grid.points_per_wavelength, where)
+            check_frequency(frequency, slowest, h, grid.points_per_wavelength, where)
     return max(frequencies, default=math.nan)
 
 
-def memory_bytes(box: Box, config: Config, anelastic: bool) -> int:
-    """Bytes of a brick's fields, media and absorbing sides, with halos and padding."""
+def memory_of_ranks(setup: Setup, ranks: int, anelastic: bool) -> list[int]:
+    """Bytes of each rank's bricks, one of each grid."""
+    boxes = [setup.boxes(ranks, part) for part in setup.parts]
+    return [
+        sum(memory_bytes(box, setup.config, anelastic, part) for part, box in zip(setup.parts, own, strict=True))
+        for own in zip(*boxes, strict=True)
+    ]
+
+
+def memory_bytes(box: Box, config: Config, anelastic: bool, part: GridPart | None = None) -> int:
+    """Bytes of a brick's fields, media and absorbing sides, with halos and padding. part: the grid it is of; None: the only one."""
     nx, ny, nz = box.shape
     pitch = -(-(nx + 2 * HALO) // LINE) * LINE
     each = 4 * FIELDS + 2 * MEDIA + (4 * MEMORY_VARIABLES + 2 * WEIGHTS if anelastic else 0)
     found = each * pitch * (ny + 2 * HALO) * (nz + 2 * HALO)
     if config.boundary.absorbing == "pml":
-        found += 4 * PML_FIELDS * sum(_absorbing_cells(box, config))
+        found += 4 * PML_FIELDS * sum(_absorbing_cells(box, config, part or parts_of(config)[0]))
     return found
 
 
-def _absorbing_cells(box: Box, config: Config) -> list[int]:
+def _absorbing_cells(box: Box, config: Config, part: GridPart) -> list[int]:
     """Of each absorbing side, the cells of it in a brick."""
     found = []
-    for d, (first, last, n) in enumerate(zip(box.first, box.last, config.cells, strict=True)):
-        width = config.boundary.layer_cells
+    for d, (first, last, n) in enumerate(zip(box.first, box.last, part.cells, strict=True)):
+        width = part.layer_cells
         across = box.cells // (last - first)
         if d < 2 or config.boundary.top == "absorbing":
             found.append(max(0, min(last, width) - first) * across)
-        found.append(max(0, last - max(first, n - width)) * across)
+        if d < 2 or not part.below:
+            found.append(max(0, last - max(first, n - width)) * across)
     return found
 
 
@@ -314,7 +382,7 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
             "nothing is recorded; allowed: [receivers] stations, [sgt] points, every of [snapshots] or [movie]"
         )
     if config.boundary.absorbing != "none":
-        edge = config.boundary.layer_cells * grid.spacing_m
+        edge = config.boundary.layer_cells * setup.parts[-1].spacing_m
         low = (edge, edge, edge if config.boundary.top == "absorbing" else 0.0)
         high = tuple(size - edge for size in grid.size_m)
 

@@ -31,6 +31,7 @@ from craton.seismology.wave_run.config_tables import (
     TimeConfig,
     TopographyConfig,
 )
+from craton.seismology.wave_run.refinement import wrong_refinement
 from craton.settings import Configuration, read_toml, shown, template_of
 
 __all__ = ["SAFETY", "STABILITY", "TABLES", "Config", "build", "load_config", "template"]
@@ -90,6 +91,18 @@ class Config(Configuration):
         for axis, size, n in zip("xyz", grid.extent_m, grid.cells, strict=True):
             if n < 1 or abs(size / grid.spacing_m - n) > 1e-6 * n:
                 yield f"[grid] size along {axis} = {size:g} m; allowed: a whole number of cells of spacing_m = {grid.spacing_m:g} m"
+        yield from wrong_refinement(self) if grid.coarser_below_m else self._wrong_cells()
+        if boundary.top == "absorbing" and boundary.absorbing == "none":
+            yield '[boundary] top = "absorbing" with absorbing = "none"; allowed: absorbing = "pml" or "sponge"'
+        if grid.origin_lon_lat and abs(grid.origin_lon_lat[1]) > 89:
+            yield f"[grid] origin_lon_lat = {shown(grid.origin_lon_lat)}; allowed: a latitude in [-89, 89] degrees"
+        parts, ranks = run.decomposition, run.ranks
+        if parts and ranks and math.prod(parts) != ranks:
+            yield f"[run] decomposition = {shown(parts)} of {math.prod(parts)} bricks; allowed: ranks = {ranks} of them"
+
+    def _wrong_cells(self) -> Iterator[str]:
+        """Numbers of cells, where all are alike."""
+        grid, boundary, parts = self.grid, self.boundary, self.run.decomposition
         sides = 2 if boundary.absorbing != "none" else 0
         for axis, n in zip("xyz", grid.cells, strict=True):
             layers = (1 + (boundary.top == "absorbing")) * sides // 2 if axis == "z" else sides
@@ -99,13 +112,6 @@ class Config(Configuration):
                     f"[grid] {n} cells along {axis}; allowed: {needed} or more, {layers} absorbing layers of width_cells = "
                     f"{boundary.layer_cells} and 8 between"
                 )
-        if boundary.top == "absorbing" and boundary.absorbing == "none":
-            yield '[boundary] top = "absorbing" with absorbing = "none"; allowed: absorbing = "pml" or "sponge"'
-        if grid.origin_lon_lat and abs(grid.origin_lon_lat[1]) > 89:
-            yield f"[grid] origin_lon_lat = {shown(grid.origin_lon_lat)}; allowed: a latitude in [-89, 89] degrees"
-        parts, ranks = run.decomposition, run.ranks
-        if parts and ranks and math.prod(parts) != ranks:
-            yield f"[run] decomposition = {shown(parts)} of {math.prod(parts)} bricks; allowed: ranks = {ranks} of them"
         if any(n // p < THINNEST for p, n in zip(parts, grid.cells, strict=False)):
             most = [n // THINNEST for n in grid.cells]
             yield f"[run] decomposition = {shown(parts)}; allowed: at most {shown(most)}, for bricks of {THINNEST} cells a side"

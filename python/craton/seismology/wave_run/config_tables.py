@@ -12,6 +12,7 @@ from craton.seismology.ground.media import Layers, quality_rule
 from craton.seismology.ground.near_surface import FASTEST, SLOWEST
 from craton.seismology.sources.point_sources import MODES
 from craton.seismology.sources.source_time import KINDS
+from craton.seismology.wave_run.refinement import COARSER
 from craton.settings import REQUIRED, Reader, boolean, choice, directory_setting, finite, integer, number, setting, text
 
 Numbers = tuple[float, ...]
@@ -153,6 +154,9 @@ class GridConfig:
     size_km: Numbers = setting((), _metres(1e-6, 1e6, "km"), "km; [x, y, z], or give size_m")
     size_m: Numbers = setting((), _metres(1e-3, 1e9), "m; [x, y, z], or give size_km")
     spacing_m: float = setting(REQUIRED, number(1e-3, 1e6, "m"), "m; side of a cell")
+    coarser_below_m: float = setting(
+        0.0, number(0, 1e7, "m"), "m; below this depth cells have three times the side; 0: all cells are alike"
+    )
     origin_lon_lat: Numbers = setting(
         (), _degrees(2), "degrees; where the grid lies, for sources and stations in degrees"
     )
@@ -179,6 +183,18 @@ class GridConfig:
         """Along x, y and z."""
         a, b, c = (round(size / self.spacing_m) for size in self.extent_m)
         return a, b, c
+
+    @property
+    def upper_cells(self) -> tuple[int, int, int]:
+        """Along x, y and z, above coarser_below_m: all of them where it is 0."""
+        a, b, c = self.cells
+        return a, b, round(self.coarser_below_m / self.spacing_m) or c
+
+    @property
+    def lower_cells(self) -> tuple[int, int, int]:
+        """Of three times the side, below coarser_below_m; none along z where it is 0."""
+        a, b, c = self.cells
+        return a // COARSER, b // COARSER, (c - self.upper_cells[2]) // COARSER
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Material, Medium, Subsamples
+from craton.seismology.wave_run.refinement import GridPart
 from craton.seismology.wave_run.setup import Setup
 
 if TYPE_CHECKING:
@@ -41,10 +42,16 @@ def samples_per_side(setup: Setup) -> int:
     return 1 if max(cut) == 1 else min(max(2, cut[0], cut[1]), MOST_SIDE)
 
 
-def ground_of(setup: Setup, comm: MPI.Comm, own: Box) -> Ground:
-    """Collective: the ground as the solver asks for it, read as [media] read says. own: this rank's cells."""
+def ground_of(setup: Setup, comm: MPI.Comm, own: Box, part: GridPart | None = None) -> Ground:
+    """Collective: the ground as the solver asks for it, read as [media] read says.
+
+    own: this rank's cells. part: which of the solver's grids asks; None: the only one. Depths count from its first plane.
+    """
     reading = setup.config.media.read
     anelastic = setup.config.attenuation is not None
+    if part is not None and (part.above or part.below):
+        grid = part.whole_grid(setup.grid)
+        return Asked(setup.medium, grid, setup.subsamples_of(grid)[2], anelastic, part.top_m)
     around = _around(own)
     if reading == "partitioned":
         cut = setup.medium.subsamples(setup.grid)
@@ -64,13 +71,15 @@ class Asked:
     parts: int
     """of a cell along z"""
     anelastic: bool
+    top_m: float = 0.0
+    """from which z counts"""
 
     def __call__(self, x0: float, y0: float, z: float, spacing: float, nx: int, ny: int) -> Planes:
         """As of Ground."""
         x = x0 + spacing * np.arange(nx)[None, None, :]
         y = y0 + spacing * np.arange(ny)[None, :, None]
         planes = max(1, math.ceil(self.parts * spacing / self.grid.spacing_m - 1e-6))
-        at = z + spacing * ((np.arange(planes) + 0.5) / planes - 0.5)
+        at = self.top_m + z + spacing * ((np.arange(planes) + 0.5) / planes - 0.5)
         return _mean(self.medium.at(self.grid, x, y, at[:, None, None]), self.anelastic)
 
 

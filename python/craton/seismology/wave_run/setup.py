@@ -59,6 +59,7 @@ from craton.seismology.wave_run.receivers import (
     read_stations,
     stations_from_list,
 )
+from craton.seismology.wave_run.refinement import COARSER, GridPart, parts_of
 
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
@@ -168,15 +169,51 @@ class Setup:
     @property
     def subsamples(self) -> Subsamples:
         """Parts of a cell along x, y and z for its effective media."""
+        return self.subsamples_of(self.grid)
+
+    def subsamples_of(self, grid: Grid) -> Subsamples:
+        """The same of another grid's cells."""
         given = self.config.media.subsamples
-        return (given, given, given) if given else self.medium.subsamples(self.grid)
+        return (given, given, given) if given else self.medium.subsamples(grid)
 
-    def step_s(self, found: Range) -> float:
-        """The step for a medium of that range, s: the configuration's, or 0.95 of the largest stable one, or less for a long path.
+    @cached_property
+    def parts(self) -> tuple[GridPart, ...]:
+        """The solver's grids, the uppermost first: one, or two with [grid] coarser_below_m."""
+        return parts_of(self.config)
 
-        Not collective; reads sources and receivers. UserError for one that is unstable.
+    @cached_property
+    def ranges(self) -> tuple[Range, ...]:
+        """Of the ground in each part. Reads all of it once."""
+        if len(self.parts) == 1:
+            return (self.medium.range(self.grid),)
+        return tuple(part.range(self.medium, self.grid) for part in self.parts)
+
+    @property
+    def range(self) -> Range:
+        """Of all the ground in the grid."""
+        return Range.over(self.ranges)
+
+    def per_cell(self, of: Callable[[Range], float], most: Callable[..., float]) -> float:
+        """The largest or the smallest of a speed over the side of the cells that it is found in, 1/s."""
+        return most(of(found) / part.spacing_m for part, found in zip(self.parts, self.ranges, strict=True))
+
+    @property
+    def worst_spacing_m(self) -> float:
+        """Side of the cells that resolve the slowest S waves as ill as any cells here do those that they carry."""
+        slowest = self.per_cell(lambda one: one.slowest_vs, min)
+        return self.range.slowest_vs / slowest if math.isfinite(slowest) else self.grid.spacing_m
+
+    @property
+    def largest_step_s(self) -> float:
+        """The step at which the scheme becomes unstable."""
+        return STABILITY / self.per_cell(lambda one: one.fastest_vp * unrelaxed_factor(self.config, one), max)
+
+    def step_s(self) -> float:
+        """The step, s: the configuration's, or 0.95 of the largest stable one, or less for a long path.
+
+        Not collective; reads medium, sources and receivers. UserError for one that is unstable.
         """
-        largest, given = largest_step_s(self.config, found), self.config.time.dt_s
+        found, largest, given = self.range, self.largest_step_s, self.config.time.dt_s
         if not given:
             path, wanted = (
                 self.longest_path(found) if self.config.time.path_error else None,
@@ -184,9 +221,12 @@ class Setup:
             )
             if path is None:
                 return SAFETY * largest
-            return step_for_path(path, self.grid.spacing_m, SAFETY * largest, wanted)
+            return step_for_path(path, self.worst_spacing_m, SAFETY * largest, wanted)
         if given >= largest:
-            speed, h = found.fastest_vp * unrelaxed_factor(self.config, found), self.grid.spacing_m
+            part, of = max(
+                zip(self.parts, self.ranges, strict=True), key=lambda one: one[1].fastest_vp / one[0].spacing_m
+            )
+            speed, h = of.fastest_vp * unrelaxed_factor(self.config, of), part.spacing_m
             raise self.config.wrong(
                 f"[time] dt_s = {given:g}: unstable, because vp dt / h = {speed:.6g} m/s x {given:g} s / {h:g} m = "
                 f"{speed * given / h:.4g} is not below {STABILITY:.4g}; allowed: below {largest:.6g} s, or 0 to have "
@@ -215,9 +255,11 @@ class Setup:
         """Bricks along x, y and z for so many ranks."""
         return process_grid(self.config, ranks)
 
-    def boxes(self, ranks: int) -> list[Box]:
-        """The brick of each rank."""
-        return list(bricks(self.grid.cells, self.decomposition(ranks)))
+    def boxes(self, ranks: int, part: GridPart | None = None) -> list[Box]:
+        """The brick of each rank, in the cells of a part; without one, of the whole grid where all cells are alike."""
+        if part is None:
+            return list(bricks(self.grid.cells, self.decomposition(ranks)))
+        return list(bricks(part.cells, self.decomposition(ranks), COARSER if part.below else 1))
 
     def sources(self, box: Box, dt_s: float) -> list[Source]:
         """Sources that reach into a brick: points' moments, points' forces, and faults. Empty ones are left out."""
@@ -242,7 +284,9 @@ def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
     """Bricks along x, y and z: the configuration's, or those with the least area between them."""
     given = config.run.decomposition
     if not given:
-        return decompose(config.cells, ranks)
+        if not config.grid.coarser_below_m:
+            return decompose(config.cells, ranks)
+        return decompose(config.grid.lower_cells, ranks, (0, 0, 1))
     if math.prod(given) != ranks:
         raise config.wrong(f"[run] decomposition = {list(given)}; allowed: {ranks} bricks, for {ranks} ranks")
     a, b, c = given
@@ -345,11 +389,6 @@ def unrelaxed_factor(config: Config, found: Range) -> float:
     ratio, power = max(attenuation.band_hz[1] / attenuation.reference_frequency_hz, 1.0), attenuation.exponent
     span = math.log(ratio) if power == 0 else (1 - ratio**-power) / power
     return math.exp((span + 2 * ratio**-power) / (math.pi * max(lowest, LOWEST_Q)))
-
-
-def largest_step_s(config: Config, found: Range) -> float:
-    """The step at which the scheme becomes unstable."""
-    return STABILITY * config.grid.spacing_m / (found.fastest_vp * unrelaxed_factor(config, found))
 
 
 def _point(source: SourceConfig, grid: Grid) -> PointSource:

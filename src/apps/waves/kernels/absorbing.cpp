@@ -312,7 +312,7 @@ void correct_stress(const brick_shape& shape, const cell_range& cells, const ten
                     const vector_field<const float>& v, const elastic_media& media, const differences& d,
                     const surface_closure* surface, const layers_view& layers) {
     for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
-        const stress_step step(stress, v, media, surface != nullptr && k == 0);
+        const stress_step step(stress, v, media, surface != nullptr && surface->traction_free && k == 0);
         correct(shape, cells, k, d, layers, &layer_axis::stress_memory, step);
     }
 }

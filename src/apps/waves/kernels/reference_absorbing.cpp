@@ -75,7 +75,8 @@ void correct_stress(const brick_shape& shape, const cell_range& cells, const ten
         for (std::size_t axis = 0; axis < 3; ++axis) {
             for (std::size_t c = 0; c < 3; ++c) {
                 float* const memory = memory_of(layers, axis, c, i, j, k, shape, layers.axis[axis].stress_memory);
-                const bool on_surface = surface != nullptr && k == 0 && c != axis && (c == 2 || axis == 2);
+                const bool on_surface =
+                    surface != nullptr && surface->traction_free && k == 0 && c != axis && (c == 2 || axis == 2);
                 if (memory == nullptr || on_surface) continue;
                 const float* const f = c == axis ? velocity[c] + cell : velocity[c] + cell - step[axis];
                 const double difference = difference_at(d, shape, false, static_cast<int>(3 * c + axis), f, step[axis], i, j, k);

@@ -28,18 +28,22 @@ class plain_differences {
     [[nodiscard]] double minus_y(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
         return minus(which, f, i, j, k, shape_.pitch);
     }
-    // Along z, where there may be a surface.
+    // Along z, where there may be a surface, or an end of the grid below.
     [[nodiscard]] double plus_z(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
         if (at_surface(k)) return closed(surface_->plus[static_cast<std::size_t>(k)], f + shape_.at(i, j, 0));
+        if (at_bottom(k)) return closed(rows_of(k).plus, f + shape_.at(i, j, shape_.nz - surface_closure::width + 1));
         return plus(which, f, i, j, k, shape_.plane);
     }
     [[nodiscard]] double minus_z(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k) const {
         if (at_surface(k)) return closed(surface_->minus[static_cast<std::size_t>(k)], f + shape_.at(i, j, 0));
+        if (at_bottom(k)) return closed(rows_of(k).minus, f + shape_.at(i, j, shape_.nz - surface_closure::width));
         return minus(which, f, i, j, k, shape_.plane);
     }
 
   private:
     [[nodiscard]] bool at_surface(std::int64_t k) const { return surface_ != nullptr && k < surface_closure::planes; }
+    [[nodiscard]] bool at_bottom(std::int64_t k) const { return d_.bottom != nullptr && k >= shape_.nz - surface_closure::planes; }
+    [[nodiscard]] bottom_rows rows_of(std::int64_t k) const { return bottom_rows::of(*d_.bottom, k, shape_.nz); }
     [[nodiscard]] double plus(int which, const float* f, std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t s) const {
         return difference_at(d_, shape_, of_velocity_, which, f + shape_.at(i, j, k), s, i, j, k);
     }
@@ -132,7 +136,7 @@ void update_stress(const brick_shape& shape, const cell_range& cells, const tens
         add(stress.yy[n], increment.yy);
         add(stress.zz[n], increment.zz);
         add(stress.xy[n], increment.xy);
-        if (surface != nullptr && k == 0) return;
+        if (surface != nullptr && surface->traction_free && k == 0) return;
         add(stress.xz[n], increment.xz);
         add(stress.yz[n], increment.yz);
     });
@@ -166,7 +170,7 @@ void update_stress(const brick_shape& shape, const cell_range& cells, const tens
             relax(stress_at[n], memory_at[n], by, decay, w * middle(stress_at, memory_at, by));
         };
         at_edge(stress.xy, r.xy, increment.xy, 1, shape.pitch);
-        if (surface != nullptr && k == 0) return;
+        if (surface != nullptr && surface->traction_free && k == 0) return;
         at_edge(stress.xz, r.xz, increment.xz, 1, shape.plane);
         at_edge(stress.yz, r.yz, increment.yz, shape.pitch, shape.plane);
     });

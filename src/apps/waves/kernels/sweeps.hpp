@@ -41,31 +41,40 @@ class inner_differences {
     std::int64_t plane_;
 };
 
-// Those of a plane near the free surface.
+// Those of a plane near the free surface, or where a grid ends below: weighted sums over planes.
 class differences_at_surface : public inner_differences {
   public:
     differences_at_surface(const differences& d, std::int64_t plane, const surface_closure& surface, std::int64_t k)
-        : inner_differences(d, plane), plane_(plane), k_(k) {
-        for (std::size_t n = 0; n < surface_closure::width; ++n) {
-            plus_[n] = static_cast<float>(d.dt_over_h() * surface.plus[static_cast<std::size_t>(k)][n]);
-            minus_[n] = static_cast<float>(d.dt_over_h() * surface.minus[static_cast<std::size_t>(k)][n]);
-        }
+        : inner_differences(d, plane), plane_(plane), of_plus_(-k * plane), of_minus_(-k * plane),
+          free_(k == 0 && surface.traction_free) {
+        take(d, surface.plus[static_cast<std::size_t>(k)], surface.minus[static_cast<std::size_t>(k)]);
+    }
+    differences_at_surface(const differences& d, std::int64_t plane, const bottom_rows& rows, std::int64_t k, std::int64_t nz)
+        : inner_differences(d, plane), plane_(plane), of_plus_((nz - surface_closure::width + 1 - k) * plane),
+          of_minus_((nz - surface_closure::width - k) * plane), free_(false) {
+        take(d, rows.plus, rows.minus);
     }
 
     [[nodiscard]] [[gnu::always_inline]] const differences_at_surface& at(std::int64_t) const { return *this; }
     template <int which, class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
-        return sum(vector, plus_, f);
+        return sum(vector, plus_, f + of_plus_);
     }
     template <int which, class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
-        return sum(vector, minus_, f);
+        return sum(vector, minus_, f + of_minus_);
     }
-    [[nodiscard]] bool on_surface() const { return k_ == 0; }
+    [[nodiscard]] bool on_surface() const { return free_; }
 
   private:
     using coefficients = std::array<float, surface_closure::width>;
 
-    template <class Vector> [[gnu::always_inline]] lanes sum(Vector vector, const coefficients& c, const float* f) const {
-        const float* const column = f - k_ * plane_;
+    void take(const differences& d, const std::array<double, surface_closure::width>& plus,
+              const std::array<double, surface_closure::width>& minus) {
+        for (std::size_t n = 0; n < surface_closure::width; ++n) {
+            plus_[n] = static_cast<float>(d.dt_over_h() * plus[n]);
+            minus_[n] = static_cast<float>(d.dt_over_h() * minus[n]);
+        }
+    }
+    template <class Vector> [[gnu::always_inline]] lanes sum(Vector vector, const coefficients& c, const float* column) const {
         lanes total = c[0] * vector.load(column);
         for (std::size_t n = 1; n < surface_closure::width; ++n)
             total = multiply_add(all(c[n]), vector.load(column + static_cast<std::int64_t>(n) * plane_), total);
@@ -73,7 +82,8 @@ class differences_at_surface : public inner_differences {
     }
 
     coefficients plus_{}, minus_{};
-    std::int64_t plane_, k_;
+    std::int64_t plane_, of_plus_, of_minus_; // to the first plane of the sums
+    bool free_;
 };
 
 // Those of a row that meets air: lane by lane, the full ones with the bits of inner_differences.
@@ -169,10 +179,14 @@ void for_rows(const brick_shape& shape, const cell_range& cells, const differenc
         return;
     }
     const inner_differences inside(d, shape.plane);
+    const auto near_closure = [&](std::int64_t k, const differences_at_surface& near) {
+        for (std::int64_t j = cells.j0; j < cells.j1; ++j) what(near, j, k);
+    };
     for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
         if (surface != nullptr && k < surface_closure::planes) {
-            const differences_at_surface near(d, shape.plane, *surface, k);
-            for (std::int64_t j = cells.j0; j < cells.j1; ++j) what(near, j, k);
+            near_closure(k, {d, shape.plane, *surface, k});
+        } else if (d.bottom != nullptr && k >= shape.nz - surface_closure::planes) {
+            near_closure(k, {d, shape.plane, bottom_rows::of(*d.bottom, k, shape.nz), k, shape.nz});
         } else {
             for (std::int64_t j = cells.j0; j < cells.j1; ++j) what(inside, j, k);
         }

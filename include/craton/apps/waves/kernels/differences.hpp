@@ -5,6 +5,8 @@
 
 namespace craton::waves {
 
+struct surface_closure;
+
 /// Rows of a brick in which differences meet air (topography.hpp), for kernels.
 ///
 /// Along an axis, points of a velocity component c and of the stress (c, axis) alternate. Strain is G v with G = (I + N / 24) D,
@@ -35,9 +37,12 @@ struct reduced_rows {
 struct differences {
     float c1 = 0, c2 = 0;                  ///< times dt / h
     const reduced_rows* reduced = nullptr; ///< where there is topography, of the brick
+    /// Where a grid of coarser cells follows below (grid_interface.hpp): the closure of the brick's last planes, upside down. The
+    /// plane that the grids share is plane nz, which holds vz, xz and yz.
+    const surface_closure* bottom = nullptr;
 
     static constexpr differences of(double dt_s, double h_m) {
-        return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m), nullptr};
+        return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m), nullptr, nullptr};
     }
 
     /// What a surface_closure's coefficients are multiplied with.
@@ -58,6 +63,31 @@ struct surface_closure {
     std::array<std::array<double, width>, planes> plus{};  ///< faces 0, 1, ... -> centre k
     std::array<std::array<double, width>, planes> minus{}; ///< centres 0, 1, ... -> face k
     std::array<double, planes> face_norm{}, centre_norm{}; ///< 1 from there on
+    bool traction_free = true; ///< xz and yz are 0 on face 0, which nobody updates; false where it is shared by two grids
+};
+
+/// The rows of a closure upside down, for the last planes of a grid whose faces end with plane nz (differences::bottom). Of the
+/// cells of plane k: what plus is with faces nz - width + 1 ... nz, and minus with centres nz - width ... nz - 1. For k >= nz -
+/// surface_closure::planes.
+struct bottom_rows {
+    std::array<double, surface_closure::width> plus{}, minus{};
+
+    static constexpr bottom_rows of(const surface_closure& closure, std::int64_t k, std::int64_t nz) {
+        constexpr std::size_t last = surface_closure::width - 1;
+        bottom_rows made;
+        const auto centre = static_cast<std::size_t>(nz - 1 - k); // as the closure counts
+        for (std::size_t n = 0; n <= last; ++n) made.plus[last - n] = -closure.plus[centre][n];
+        const std::size_t face = centre + 1;
+        if (face < surface_closure::planes) {
+            for (std::size_t n = 0; n <= last; ++n) made.minus[last - n] = -closure.minus[face][n];
+        } else { // the first face with the interior formula
+            made.minus[last - face - 1] = 1.0 / 24;
+            made.minus[last - face] = -9.0 / 8;
+            made.minus[last - face + 1] = 9.0 / 8;
+            made.minus[last - face + 2] = -1.0 / 24;
+        }
+        return made;
+    }
 };
 
 } // namespace craton::waves

@@ -38,4 +38,15 @@ constexpr surface_closure fourth_order_closure() {
     // clang-format on
 }
 
+/// Where a grid of cells h ends above one of cells ratio * h, both keep the closure, each to its own side. The plane that they
+/// share belongs to the coarse grid, and counts with the thickness of both: this is the coarse grid's closure (grid_interface.hpp).
+constexpr surface_closure closure_below_finer_cells(int ratio) {
+    surface_closure made = fourth_order_closure();
+    const double share = static_cast<double>(ratio) / (ratio + 1); // the coarse grid's of the thickness
+    for (double& each : made.minus[0]) each *= share;
+    made.face_norm[0] /= share;
+    made.traction_free = false;
+    return made;
+}
+
 } // namespace craton::waves

@@ -8,8 +8,8 @@ namespace craton::waves {
 // The steps of the velocity-stress scheme over some cells of a brick. Pure functions: no allocation, no exceptions; calls on
 // disjoint ranges may run at the same time. Each has a plain twin in reference_updates.hpp, which it equals to rounding.
 //
-// `surface`: differences at the free surface when k = 0 of this brick is the surface; null elsewhere. Where it is given, xz and yz
-// on plane k = 0 are not touched and stay 0.
+// `surface`: differences at the free surface when k = 0 of this brick is the surface; null elsewhere. Where it is given and is
+// traction_free, xz and yz on plane k = 0 are not touched and stay 0.
 
 /// v += buoyancy * div(stress), d holding dt / h. Elastic traffic: stress 24, v 24, buoyancy 6 bytes per cell.
 void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
