@@ -67,7 +67,8 @@ class Simulation:
         self.config, self.world, self.comm = config, world, comm
         self.setup = on_all(world, lambda: Setup(config))
         on_root(comm, lambda: check_sources(self.setup))
-        on_all(world, lambda: (check_planes(self.setup), check_outputs_of_parts(self.setup)))
+        on_all(world, lambda: check_planes(self.setup))
+        on_all(world, lambda: check_outputs_of_parts(self.setup))
         self.dt_s = on_root(comm, lambda: self.setup.step_s())
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = self.setup.decomposition(comm.size)

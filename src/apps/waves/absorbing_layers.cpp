@@ -37,8 +37,8 @@ void check(const absorbing_settings& s, const grid_part& part, double dt_s, doub
     if (s.kind == absorbing_kind::none) return;
     require(s.width >= 1, "width", s.width, "1 cell or more");
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        const std::int64_t lower = layer_on(axis, false, part) ? s.width + 4 : 8, upper = layer_on(axis, true, part) ? s.width : 8;
-        const std::int64_t least = lower + upper;
+        if (!layer_on(axis, true, part)) continue; // nor above
+        const std::int64_t least = s.width + (layer_on(axis, false, part) ? s.width + 4 : 8);
         const std::string allowed = "at least " + std::to_string(least) + " cells for layers of " + std::to_string(s.width);
         require(part.cells[axis] >= least,
                 std::array{"the grid's extent along x", "the grid's extent along y", "the grid's extent along z"}[axis],

@@ -44,9 +44,8 @@ class GridPart:
 
     def whole_grid(self, grid: Grid) -> Grid:
         """The whole extent in this part's cells: where the medium is asked for them."""
-        return replace(
-            grid, cells=tuple(round(size / self.spacing_m) for size in grid.size_m), spacing_m=self.spacing_m
-        )
+        a, b, c = (round(size / self.spacing_m) for size in grid.size_m)
+        return replace(grid, cells=(a, b, c), spacing_m=self.spacing_m)
 
     def range(self, medium: Medium, grid: Grid) -> Range:
         """Of the ground in it. Reads it once, part by part."""
