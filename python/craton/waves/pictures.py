@@ -18,6 +18,7 @@ from craton.pages.style import ACCENT, INK, OBSERVED, drawing, styled
 from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.config_tables import BoundaryConfig
 from craton.seismology.wave_run.folder import WavesRecord
+from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, Snapshots
 
 __all__ = ["map_figure", "movie", "record_section_figure", "snapshots_figure"]
@@ -230,6 +231,7 @@ def _inner(shots: Snapshots, record: WavesRecord) -> tuple[slice, slice, Extent]
     """Rows (y) and columns (x) of snapshots that have no cell of an absorbing layer, and their extent in km."""
     boundary = BoundaryConfig(**record.config["boundary"])
     width = boundary.layer_cells if boundary.absorbing != "none" else 0
+    width *= COARSER if record.lower_cells else 1
     _, _, ny, nx = next(iter(shots.fields.values())).shape
     parts, ends = [], []
     for n, stride, cells in ((ny, shots.stride[1], record.cells[1]), (nx, shots.stride[0], record.cells[0])):

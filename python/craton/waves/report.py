@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from itertools import chain, repeat
 from pathlib import Path
@@ -75,13 +74,12 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
 
 
 def _key_numbers(record: WavesRecord, stations: Seismograms | None) -> Numbers:
-    cells = " × ".join(map(str, record.cells))
     steps_s = record.seconds.get("steps", 0.0)
     part = f", {record.memory_fraction:.0%} of the memory's bandwidth" if record.memory_gb_s else ""
     return Numbers(
         [
             (f"{record.steps * record.dt_s:.4g} s", f"of waves in {record.steps:,} steps of {record.dt_s:.4g} s"),
-            (f"{math.prod(record.cells):,}", f"cells: {cells}, {record.spacing_m:g} m wide"),
+            (f"{record.points:,}", f"cells: {record.grid_text.replace(' x ', ' × ')}"),
             (
                 f"{steps_s:.3g} s",
                 f"for the steps on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",
@@ -118,7 +116,7 @@ def _files(folder: WavesFolder) -> Table:
 def _settings(folder: WavesFolder, record: WavesRecord) -> Section:
     """What `craton waves check` says."""
     blocks: list[Block]
-    if math.prod(record.cells) > MOST_CELLS:
+    if record.points > MOST_CELLS:
         blocks = [Text("The medium is large: craton waves check says what the grid resolves.", muted=True)]
     else:
         try:

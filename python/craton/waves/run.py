@@ -25,7 +25,7 @@ from craton.runs.status import Status, find_status
 from craton.runs.words import counted, rate_text
 from craton.seismology.sources.point_sources import PointSource
 from craton.seismology.wave_run.config import Config, build
-from craton.seismology.wave_run.folder import SOURCES_TOLD, ToldMoment, WavesFolder, WavesRecord
+from craton.seismology.wave_run.folder import SOURCES_TOLD, ToldMoment, WavesFolder, WavesRecord, grid_text
 from craton.waves.bandwidth import in_place_gb_s
 from craton.waves.outputs import check_outputs, open_outputs
 from craton.waves.simulation import Simulation
@@ -120,18 +120,15 @@ def status(directory: str | os.PathLike[str]) -> Status:
     found = find_status(folder)
     if found.state == "finished":
         record = folder.read_record()
-        found.rows["grid"] = _grid_text(record.cells, record.spacing_m)
+        found.rows["grid"] = record.grid_text
         found.rows["speed"] = (
             f"{rate_text(record.points_per_s, 'points')}, {record.memory_fraction:.0%} of memory's {record.memory_gb_s:.1f} GB/s"
         )
     elif found.facts:
-        found.rows["grid"] = _grid_text(found.facts["cells"], found.facts["spacing_m"])
+        facts = found.facts
+        found.rows["grid"] = grid_text(facts["cells"], facts["spacing_m"], facts.get("lower_cells", ()))
         found.left_s = found.phase_left_s
     return found
-
-
-def _grid_text(cells: Sequence[int], spacing_m: float) -> str:
-    return f"{' x '.join(map(str, cells))} cells of {spacing_m:g} m"
 
 
 def _start(config: Config, comm: MPI.Comm) -> Start:
@@ -185,7 +182,8 @@ class _Job:
 
     def _open(self) -> None:
         s = self.simulation
-        grid = _grid_text(self.config.cells, self.config.grid.spacing_m)
+        facts = self._grid_facts()
+        grid = grid_text(**facts)
         say(
             self.console,
             f"{self.config.path.name}: {grid}, {s.steps} steps of {s.dt_s:.6g} s = "
@@ -194,6 +192,15 @@ class _Job:
             f"{counted(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if s.step else ""),
         )
         self.files = open_outputs(s, self.place, self.origin_time)
+
+    def _grid_facts(self) -> dict[str, Any]:
+        """Cells and their side, as the record has them."""
+        upper, *lower = self.simulation.setup.parts
+        return {
+            "cells": list(upper.cells),
+            "spacing_m": upper.spacing_m,
+            "lower_cells": list(lower[0].cells) if lower else [],
+        }
 
     def go_through(self, folder: WavesFolder, report: bool) -> WavesRecord:
         """Collective: all steps, the files' names, the record, the pictures."""
@@ -211,7 +218,7 @@ class _Job:
         """Collective."""
         s = self.simulation
         begun_s = time.perf_counter()
-        facts: dict[str, Any] = {"cells": self.config.cells, "spacing_m": self.config.grid.spacing_m, "dt_s": s.dt_s}
+        facts = self._grid_facts() | {"dt_s": s.dt_s}
         on_root(self.comm, lambda: self.progress.enter("steps", done=s.step, total=s.steps, unit="steps", **facts))
         with ProgressBar("Waves", s.steps, "steps", self.console, self._speed) as bar:
             bar.begin_at(s.step)
@@ -293,8 +300,7 @@ class _Job:
             sources_m=s.source_positions_m()[:SOURCES_TOLD].tolist(),
             strongest=_strongest(s.setup.points),
             origin_time=self.origin_time,
-            cells=list(config.cells),
-            spacing_m=config.grid.spacing_m,
+            **self._grid_facts(),
             dt_s=s.dt_s,
             steps=s.steps,
             resumed_at_step=self.resumed_at,

@@ -89,9 +89,12 @@ def finished(tmp_path_factory):
     return ran(write(tmp_path_factory.mktemp("refined"), ANELASTIC))
 
 
-@pytest.mark.parametrize("attenuation", [(), (ANELASTIC,)])
-def test_seismograms_are_those_of_fine_cells_everywhere(tmp_path, attenuation):
-    """To 1.5 %, beside a source a fine cell above the plane: fine cells have 10 to the shortest S waves, coarse ones 6."""
+@pytest.mark.parametrize(("attenuation", "within"), [((), 0.015), ((ANELASTIC,), 0.03)])
+def test_seismograms_are_those_of_fine_cells_everywhere(tmp_path, attenuation, within):
+    """To 1.5 %, with a source a fine cell above the plane: fine cells have 10 to the shortest S waves, coarse ones 6.
+
+    With Q to 3 %: its mechanisms are spread over 2 x 2 x 2 cells, which is coarse for cells of 6 to a wavelength.
+    """
     both = (("width_cells = 3", "width_cells = 6"), *attenuation)
     refined = read_seismograms(ran(write(tmp_path, *both))).velocity
     alike = (("coarser_below_m = 750", ""), ("width_cells = 6", "width_cells = 18"))
@@ -100,7 +103,7 @@ def test_seismograms_are_those_of_fine_cells_everywhere(tmp_path, attenuation):
     for station in range(2):
         off = misfit(refined[station], fine[station])
         print(off)
-        assert off < 0.015
+        assert off < within
 
 
 @pytest.mark.parametrize(
@@ -181,6 +184,25 @@ def test_the_step_is_that_of_the_grid_which_needs_the_smaller(tmp_path):
     assert step(2000.0, 7200.0) == pytest.approx(step(2000.0, 4000.0) * 6000 / 7200, rel=1e-3)
     # at once in the upper grid
     assert step(4000.0, 5000.0) == pytest.approx(step(2000.0, 4000.0) / 2, rel=1e-9)
+
+
+def test_a_report_and_status_tell_of_both_grids(finished):
+    text = "96 x 90 x 15 cells of 50 m above 32 x 30 x 22 of 150 m"
+    assert text in here("status", finished, cwd=finished.parent)
+    here("report", finished, cwd=finished.parent)
+    assert text.replace(" x ", " × ") in (finished / "report.html").read_text()
+
+
+def test_check_notes_layers_that_end_close_to_the_plane(tmp_path):
+    any_waves = ("spacing_m = 50.0", "spacing_m = 50.0\npoints_per_wavelength = 0")
+    for end, cells in ((600, 3), (900, 1)):
+        told = json.loads(here("check", write(tmp_path, any_waves, ("[[750.0", f"[[{end}.0")), "--json", cwd=tmp_path))
+        assert any(
+            f"a layer ends at z = {end} m, {cells} cells from coarser_below_m" in one for one in told["warnings"]
+        )
+    for end in (750, 450, 1650):
+        told = json.loads(here("check", write(tmp_path, any_waves, ("[[750.0", f"[[{end}.0")), "--json", cwd=tmp_path))
+        assert not any("a layer ends" in one for one in told["warnings"])
 
 
 def test_strains_below_have_their_own_depths(tmp_path):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from craton.runs.words import counted, duration
 from craton.seismology.geometry.grid import Box, Grid
-from craton.seismology.ground.media import Range
+from craton.seismology.ground.media import Layers, Range
 from craton.seismology.ground.topography import Topography
 from craton.seismology.sources.source_time import check_frequency
 from craton.seismology.wave_run.config import STABILITY, Config
@@ -28,6 +28,8 @@ PML_FIELDS = 6
 """float32 of each cell of an absorbing side: one psi for each difference across it (3 velocities, 3 stresses)."""
 SURFACE_POINTS = 15.0
 """Cells in the shortest S wave that surface waves under topography need: docs/waves.md has what they are wrong by then."""
+CLEAR_OF_PLANE = 6
+"""Cells from the plane that two grids share, within which a jump of the ground makes motion less right: docs/waves.md."""
 OTHERWISE = ("grid", "parts", "range", "memory_of_rank", "measured", "topography")
 """Fields of Findings that its dictionary has by other names, or not at all."""
 DERIVED = ("points", "courant", "carried_hz", "source_points_per_wavelength", "time_s")
@@ -249,7 +251,12 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         sgt_points=len(points) if points is not None else 0,
         origin_time=setup.origin_time,
         topography=setup.topography,
-        warnings=(*_warnings(setup, dt_s), *_dispersed(setup, path, dt_s), *_coarse_surface(setup, found)),
+        warnings=(
+            *_warnings(setup, dt_s),
+            *_dispersed(setup, path, dt_s),
+            *_coarse_surface(setup, found),
+            *_near_shared_plane(setup),
+        ),
     )
 
 
@@ -264,6 +271,22 @@ def _dispersed(setup: Setup, path: Path | None, dt_s: float) -> list[str]:
         f"dispersion makes motion wrong by up to {100 * off:.2g} % at the end of the longest path, {why}: more than [time] "
         f"path_error = {wanted:g}; smaller cells make it less"
     ]
+
+
+def _near_shared_plane(setup: Setup) -> list[str]:
+    """A note where the ground jumps close to the plane that two grids share."""
+    if len(setup.parts) == 1 or not isinstance(setup.medium, Layers):
+        return []
+    plane, (upper, lower) = setup.parts[0].bottom_m, setup.parts
+    notes = []
+    for z in setup.medium.interfaces_m.tolist():
+        cells = (plane - z) / upper.spacing_m if z < plane else (z - plane) / lower.spacing_m
+        if 1e-6 < cells < CLEAR_OF_PLANE:
+            notes.append(
+                f"a layer ends at z = {z:g} m, {cells:.3g} cells from coarser_below_m = {plane:g} m: motion is wrong by a few "
+                f"per cent more than with the plane at its end, or {CLEAR_OF_PLANE} cells from it"
+            )
+    return notes
 
 
 def _coarse_surface(setup: Setup, found: Range) -> list[str]:

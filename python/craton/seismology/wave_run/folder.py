@@ -9,16 +9,19 @@
     record.json        what was run, and how fast; written last: a folder with it holds a whole run
     pictures/          record section, snapshots, movie                report.html
 
-While a run goes on, its files end in .partial, and checkpoint.h5 and checkpoint.h5.layers are what it can be resumed from.
+While a run goes on, its files end in .partial, and checkpoint.h5 and what begins with its name are what it can be resumed from.
 """
 
 from __future__ import annotations
 
+import math
 import pathlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from craton.runs.folder import RunFile, RunFolder
 from craton.runs.record import Record
+from craton.seismology.wave_run.refinement import COARSER
 
 SOURCES_TOLD = 2000
 
@@ -47,6 +50,9 @@ class WavesRecord(Record):
     origin_time: str = ""
     """UTC of t = 0, ISO 8601; "" where nothing says it"""
     cells: list[int]
+    """along x, y, z, of side spacing_m; those above coarser ones, where there are any"""
+    lower_cells: list[int] = field(default_factory=list)
+    """of three times the side, below [grid] coarser_below_m; [] where all are alike"""
     spacing_m: float
     dt_s: float
     steps: int
@@ -60,9 +66,26 @@ class WavesRecord(Record):
     files: list[str]
 
     @property
+    def points(self) -> int:
+        """Cells in all."""
+        return math.prod(self.cells) + (math.prod(self.lower_cells) if self.lower_cells else 0)
+
+    @property
+    def grid_text(self) -> str:
+        """Cells and their side."""
+        return grid_text(self.cells, self.spacing_m, self.lower_cells)
+
+    @property
     def memory_fraction(self) -> float:
         """Of the measured bandwidth."""
         return self.points_per_s * self.bytes_per_point / (1e9 * self.memory_gb_s) if self.memory_gb_s else 0.0
+
+
+def grid_text(cells: Sequence[int], spacing_m: float, lower_cells: Sequence[int] = ()) -> str:
+    """Cells and their side; those below after those above."""
+    found = f"{' x '.join(map(str, cells))} cells of {spacing_m:g} m"
+    below = f"{' x '.join(map(str, lower_cells))} of {COARSER * spacing_m:g} m"
+    return f"{found} above {below}" if lower_cells else found
 
 
 class WavesFolder(RunFolder[WavesRecord]):
