@@ -160,7 +160,8 @@ def _timed(config: Config, comm: MPI.Comm, folder: Path, name: str, every: int) 
     if "tensors" in wanted:
         points = np.ascontiguousarray(simulation.setup.sgt_points, np.float64)
         samples = simulation.schedule(config.sgt.every, "[sgt]")
-        run.write_strains(str(tensors), samples, points, {}, min(config.sgt.aggregate or 64, samples.samples), 0, {})
+        grid, together = simulation.grid_at(points[0, 2]), min(config.sgt.aggregate or 64, samples.samples)
+        grid.run.write_strains(str(tensors), samples, grid.local(points), {}, together, 0, {})
     if "peak" in wanted:
         simulation.watch(peak, ("vx", "vy"), every, high=surface)
     if "files" in wanted:

@@ -61,6 +61,10 @@ def partition(config: Config, ranks: int, folder: Path) -> dict[str, Any]:
     setup = Setup(config)
     if isinstance(setup.medium, PartitionedMedium):
         raise config.wrong('[media] read = "partitioned"; allowed: media that are not in parts yet')
+    if len(setup.parts) > 1:
+        raise config.wrong(
+            '[grid] coarser_below_m: its media are read with read = "parallel"; allowed: cells that are all alike'
+        )
     parts = setup.decomposition(ranks)
     manifest = write_partitions(setup.medium, setup.grid, parts, folder, subsamples=setup.subsamples)
     return {"bricks": list(parts), "file": str(manifest)}

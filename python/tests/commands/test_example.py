@@ -46,7 +46,10 @@ def test_a_copy_is_complete_and_its_commands_find_their_files(
         assert named and all(word in told["files"] for word in named)
 
 
-@pytest.mark.parametrize(("name", "file"), [("waves", "layer.toml"), ("waves", "hill.toml"), ("hazard", "basin.toml")])
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("waves", "layer.toml"), ("waves", "hill.toml"), ("waves", "soft_layer.toml"), ("hazard", "basin.toml")],
+)
 def test_the_copied_configuration_is_accepted(name: str, file: str, tmp_path: Path) -> None:
     done = craton("example", name, tmp_path / "mine")
     assert (done.returncode, done.stderr) == (0, "")

@@ -270,6 +270,12 @@ def test_what_does_not_go_with_it_is_one_line(tmp_path, what):
         here("check", write(tmp_path, change), cwd=tmp_path)
 
 
+def test_media_of_two_grids_are_not_partitioned(tmp_path):
+    with pytest.raises(UserError, match="coarser_below_m: its media are read with"):
+        here("partition", write(tmp_path), "--ranks", 2, "--directory", "media", cwd=tmp_path)
+    assert not (tmp_path / "media").exists()
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not LOH1.exists(), reason=f"the LOH.1 reference is not there: {LOH1}")
 def test_loh1_with_refinement(tmp_path):

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -19,13 +20,15 @@ std::string below(const std::string& path, std::int64_t step) { return fmt::form
 
 // States of the grid below that belong to no checkpoint any more. What cannot be removed stays.
 void remove_others(const std::string& path, std::int64_t step) {
-    const std::filesystem::path kept(below(path, step));
-    const std::string any = std::filesystem::path(path).filename().string() + ".below.";
+    const std::filesystem::path upper(path);
+    const std::string any = upper.filename().string() + ".below.";
     std::error_code ignored;
-    const auto folder = kept.has_parent_path() ? kept.parent_path() : std::filesystem::path(".");
+    const auto folder = upper.has_parent_path() ? upper.parent_path() : std::filesystem::path(".");
     for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
         const std::string name = each.path().filename().string();
-        if (name.starts_with(any) && !name.starts_with(kept.filename().string())) std::filesystem::remove(each.path(), ignored);
+        if (!name.starts_with(any)) continue;
+        const std::string step_of = name.substr(any.size(), name.find('.', any.size()) - any.size());
+        if (step_of != std::to_string(step)) std::filesystem::remove(each.path(), ignored);
     }
 }
 

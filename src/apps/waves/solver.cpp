@@ -245,7 +245,7 @@ struct solver::state {
             fmt::format("{} x {} x {} cells of {} m, dt = {} s, {}, {}", layout.grid().high[0], layout.grid().high[1],
                         layout.grid().high[2], options.spacing_m, options.dt_s, options.attenuation ? "anelastic" : "elastic",
                         options.land              ? fmt::format("topography {:016x}", options.land->fingerprint())
-                        : options.finer_above > 0 ? fmt::format("cells of a {}th above", options.finer_above)
+                        : options.finer_above > 0 ? std::string("finer cells above")
                         : options.free_surface    ? "free surface"
                                                   : "no free surface");
         if (options.coarser_below) text += ", coarser cells below";
@@ -376,6 +376,8 @@ void solver::set_force_series(const source_series& series) { state_->sources.set
 void solver::advance(std::int64_t steps) { advance(steps, {}); }
 void solver::advance(std::int64_t steps, std::span<velocity_picks* const> picks) {
     CRATON_ASSERT(picks.empty() || device() == nullptr);
+    if (options().finer_above > 0 || options().coarser_below)
+        throw user_error("waves: steps of one of two grids that share a plane; allowed: of both together (grid_interface)");
     for (auto* const each : picks) each->hold(steps);
     for (std::int64_t taken = 0; taken < steps;) {
         state_->engine->pick_later(picks, taken);

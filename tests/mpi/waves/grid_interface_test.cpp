@@ -289,6 +289,7 @@ TEST_P(grid_interface_test, goes_on_from_saved_states_bit_for_bit) {
             }
         }
     }
+    tests::expect_user_error([&] { run.fine.advance(1); }, "of both together");
     // The state of a grid with another neighbour.
     tests::expect_user_error([&] { run.coarse.restore(folder.file("fine.h5")); }, "coarser cells below");
 }
