@@ -317,6 +317,7 @@ it does not leave three cells of air above and of ground below.)")
             "finer_above", [](const solver_options& o) { return o.finer_above > 0; },
             [](solver_options& o, bool given) { o.finer_above = given ? waves::fine_per_coarse : 0; },
             nb::for_setter(nb::arg("given")), "Whether a grid of cells a third as large lies above.")
+        .def_rw("top_m", &solver_options::top_m, "z of the grid's first plane, in m: for messages and files.")
         .def_rw("threads", &solver_options::threads, "Threads of each rank.")
         .def_rw("overlap", &solver_options::overlap, "Whether inner cells are computed while halos travel; the same bits without.")
         .def("use_cuda", &use_cuda, "device"_a, R"(Takes the steps on that CUDA device.

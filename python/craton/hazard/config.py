@@ -279,6 +279,8 @@ class Config(Configuration):
 
     def check(self) -> None:
         """Refuses tables that do not go together. UserError."""
+        if self.grid.coarser_below_m:
+            raise self.wrong("[grid] coarser_below_m in a hazard study; allowed: 0, cells that are all alike")
         origin = self.ground.grid.origin_lon_lat
         if not self.all_sites:
             raise self.wrong("no [[site]] and no [site_grid]; allowed: one site or more")

@@ -11,7 +11,7 @@ These stay apart, each for its reason:
 
     hessian.checkpoint.h5      The assembly of an inversion: all ranks write it together in C++ (`_craton.Checkpoint`), with the
                                list of counted paths in it, so that it resumes on any number of ranks.
-    checkpoint.h5, .layers     The fields of a wave run: all ranks write them together in C++ (`WaveRun.save`), for the same bricks.
+    checkpoint.h5, .layers ... The fields of a wave run: all ranks write them together in C++ (`WaveRun.save`), for the same bricks.
     step.h5, hessian.h5        Results of an inversion's phases, which others read too: they name their iteration, and those of
                                another iteration are as if they were not there (tomography/inversion/hessian_file.py).
 

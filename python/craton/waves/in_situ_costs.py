@@ -17,6 +17,7 @@ from craton.pages.maps import label_axes
 from craton.pages.style import styled
 from craton.runs.files import replaced
 from craton.seismology.wave_run.config import Config
+from craton.seismology.wave_run.refinement import parts_of
 from craton.waves import in_situ
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _write(config: Config, peak: in_situ.Map, output: Path) -> None:
 def peak_picture(config: Config, peak: in_situ.Map) -> Figure:
     """A map of the largest velocity. Without the absorbing sides, in which there is no ground."""
     boundary, h = config.boundary, 1e-3 * config.grid.spacing_m
-    layer = boundary.layer_cells if boundary.absorbing != "none" else 0
+    layer = parts_of(config)[0].layer_cells if boundary.absorbing != "none" else 0
     ground = peak[layer : peak.shape[0] - layer, layer : peak.shape[1] - layer]
     y, x = ((layer * h, (count - layer) * h) for count in peak.shape)
     with styled():

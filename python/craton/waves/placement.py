@@ -44,6 +44,10 @@ def place(nodes: Path, config: Config, ranks: int, output: Path | None = None) -
 
     nodes: a list of nodes, as `craton waves place --help` has it. output: a file of JSON, which read_placement() reads.
     """
+    if config.grid.coarser_below_m:
+        raise config.wrong(
+            "[grid] coarser_below_m: bricks of two grids are not placed; allowed: cells that are all alike"
+        )
     try:
         text = nodes.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:

@@ -198,9 +198,13 @@ class Simulation:
         made = on_all(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
         for n, each in enumerate(self.grids):
             if made["moment"] is not None:
-                each.run.set_moment_rates(self.step, made["moment"][self._here["moment"][n]])
+                each.run.set_moment_rates(self.step, self._part_of(made["moment"], "moment", n))
             if made["force"] is not None:
-                each.run.set_force_series(self.step, made["force"][self._here["force"][n]])
+                each.run.set_force_series(self.step, self._part_of(made["force"], "force", n))
+
+    def _part_of(self, rates: NDArray[np.float32], kind: str, n: int) -> NDArray[np.float32]:
+        """Those of the sources in grid n."""
+        return rates if len(self.grids) == 1 else rates[self._here[kind][n]]
 
     def _rates(self, kind: str, steps: int) -> NDArray[np.float32] | None:
         those = self._of_kind(kind)
@@ -289,9 +293,9 @@ def solver_options(setup: Setup, dt_s: float, threads: int, part: GridPart | Non
     part = part or setup.parts[0]
     options = _craton.WaveOptions()
     options.spacing_m, options.dt_s, options.threads = part.spacing_m, dt_s, threads
-    options.finer_above, options.coarser_below = part.above, part.below
+    options.finer_above, options.coarser_below, options.top_m = part.above, part.below, part.top_m
     options.free_surface = config.boundary.top == "free"
-    options.samples_per_side = samples_per_side(setup)
+    options.samples_per_side = samples_per_side(setup, part)
     if setup.topography is not None:
         options.set_topography(config.cells, np.ascontiguousarray(setup.topography.surface_m.T))
     sides = _craton.WaveAbsorbing()

@@ -61,6 +61,12 @@ def test_a_grid_that_cannot_be(tmp_path, change, words):
     assert words in str(caught.value) and "\n" not in str(caught.value) and "allowed" in str(caught.value)
 
 
+def test_cells_of_two_sizes_are_refused(tmp_path):
+    path = write_config(tmp_path, ("[grid]\n", "[grid]\ncoarser_below_m = 12000.0\n"))
+    with pytest.raises(UserError, match=r"\[grid\] coarser_below_m.*allowed"):
+        load_config(path)
+
+
 def test_no_site_at_all(tmp_path):
     text = write_config(tmp_path).read_text()
     path = tmp_path / "none.toml"

@@ -10,7 +10,7 @@ from craton.seismology.sources.source_time import Gaussian
 from craton.seismology.wave_run.check import examine
 from craton.seismology.wave_run.config import SAFETY, load_config
 from craton.seismology.wave_run.dispersion import error_per_wavelength, path_of, step_for_path
-from craton.seismology.wave_run.setup import Setup, largest_step_s
+from craton.seismology.wave_run.setup import Setup
 
 CONFIG = """
 [grid]
@@ -93,15 +93,15 @@ def test_the_step_is_the_largest_that_is_enough():
 
 def test_the_default_step_follows_from_the_longest_path(tmp_path):
     near, far = Setup(written(tmp_path, 3000.0)), Setup(written(tmp_path))
-    found = near.medium.range(near.grid)
-    limit = SAFETY * largest_step_s(near.config, found)
-    assert near.step_s(found) == limit
+    found = near.range
+    limit = SAFETY * near.largest_step_s
+    assert near.step_s() == limit
     assert far.longest_path(found).length_m == pytest.approx(13500.0)
     strict = Setup(written(tmp_path, time="path_error = 0.01"))
-    assert strict.step_s(found) < 0.9 * limit
-    assert strict.longest_path(found).error(100.0, strict.step_s(found)) <= 0.01
-    assert Setup(written(tmp_path, time="path_error = 0.0")).step_s(found) == limit
-    assert Setup(written(tmp_path, time="path_error = 0.01\ndt_s = 0.006")).step_s(found) == 0.006
+    assert strict.step_s() < 0.9 * limit
+    assert strict.longest_path(found).error(100.0, strict.step_s()) <= 0.01
+    assert Setup(written(tmp_path, time="path_error = 0.0")).step_s() == limit
+    assert Setup(written(tmp_path, time="path_error = 0.01\ndt_s = 0.006")).step_s() == 0.006
 
 
 def test_check_says_what_the_longest_path_comes_to(tmp_path):

@@ -182,6 +182,14 @@ def test_the_step_is_that_of_the_grid_which_needs_the_smaller(tmp_path):
 
     assert step(2000.0, 5900.0) == pytest.approx(step(2000.0, 4000.0), rel=1e-9)
     assert step(2000.0, 7200.0) == pytest.approx(step(2000.0, 4000.0) * 6000 / 7200, rel=1e-3)
+    # a third of a metre does not put the rock below into the upper grid
+    thirds = write(
+        tmp_path,
+        ("spacing_m = 50.0\ncoarser_below_m = 750", f"spacing_m = {100 / 3!r}\ncoarser_below_m = 1000"),
+        ("4800, 4500, 4050", "4800, 4500, 4000"),
+        ("[[750.0, 3000.0, 1600.0", "[[1000.0, 3000.0, 1600.0"),
+    )
+    assert Setup(load_config(thirds)).ranges[0].fastest_vp == 3000
     # at once in the upper grid
     assert step(4000.0, 5000.0) == pytest.approx(step(2000.0, 4000.0) / 2, rel=1e-9)
 
@@ -203,6 +211,15 @@ def test_check_notes_layers_that_end_close_to_the_plane(tmp_path):
     for end in (750, 450, 1650):
         told = json.loads(here("check", write(tmp_path, any_waves, ("[[750.0", f"[[{end}.0")), "--json", cwd=tmp_path))
         assert not any("a layer ends" in one for one in told["warnings"])
+
+
+def test_a_thin_layer_in_coarse_cells_counts(tmp_path):
+    """Of 20 m, between the middles of coarse cells."""
+    layers = (
+        "layers = [[750.0, 3000.0, 1600.0, 2300.0], [200.0, 5000.0, 2900.0, 2600.0], [20.0, 1500.0, 700.0, 2000.0], "
+    )
+    path = write(tmp_path, ("layers = [[750.0, 3000.0, 1600.0, 2300.0], ", layers))
+    assert [one.slowest_vs for one in Setup(load_config(path)).ranges] == [1600, 700]
 
 
 def test_strains_below_have_their_own_depths(tmp_path):

@@ -3,7 +3,7 @@
 #include "agree.hpp"
 
 #include <craton/array/brick_layout.hpp>
-#include <craton/base/assert.hpp>
+#include <craton/base/flush_to_zero.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <fmt/format.h>
@@ -77,7 +77,10 @@ grid_interface::grid_interface(solver& fine, solver& coarse)
 template <class What> void grid_interface::for_rows(const What& what) {
     constexpr std::int64_t rows = 8;
     const std::int64_t ny = planes_.extents().ny;
-    coarse_.team().for_each((ny + rows - 1) / rows, [&](std::int64_t n) { what(n * rows, std::min((n + 1) * rows, ny)); });
+    coarse_.team().for_each((ny + rows - 1) / rows, [&](std::int64_t n) {
+        const base::flush_to_zero mode;
+        what(n * rows, std::min((n + 1) * rows, ny));
+    });
 }
 
 // The shared plane is in no checkpoint of the fine grid.

@@ -113,7 +113,7 @@ class ground_plane {
         if (wrong.empty()) return;
         const auto at = static_cast<std::int64_t>(n);
         throw user_error(fmt::format("waves: media at x = {:.6g} m, y = {:.6g} m, z = {:.6g} m: {}", points.x_m(at % points.nx),
-                                     points.y_m(at / points.nx), points.z_m(), wrong));
+                                     points.y_m(at / points.nx), options_.top_m + points.z_m(), wrong));
     }
 
     const ground_sampler& sampler_;

@@ -24,11 +24,11 @@ void remove_others(const std::string& path, std::int64_t step) {
     const std::string any = upper.filename().string() + ".below.";
     std::error_code ignored;
     const auto folder = upper.has_parent_path() ? upper.parent_path() : std::filesystem::path(".");
-    for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
-        const std::string name = each.path().filename().string();
+    for (std::filesystem::directory_iterator each(folder, ignored), end; each != end; each.increment(ignored)) {
+        const std::string name = each->path().filename().string();
         if (!name.starts_with(any)) continue;
         const std::string step_of = name.substr(any.size(), name.find('.', any.size()) - any.size());
-        if (step_of != std::to_string(step)) std::filesystem::remove(each.path(), ignored);
+        if (step_of != std::to_string(step)) std::filesystem::remove(each->path(), ignored);
     }
 }
 
@@ -46,12 +46,13 @@ grid_extent run::grid() const {
 }
 
 void run::put_above(run& lower) {
-    const bool fresh = waves_.step() == 0 && lower.waves_.step() == 0 && below_ == nullptr && lower.plane_ == nullptr;
+    const bool alone = below_ == nullptr && !under_another_ && lower.below_ == nullptr && !lower.under_another_;
+    const bool fresh = waves_.step() == 0 && lower.waves_.step() == 0 && alone;
     agree(waves_.ranks(),
           fresh ? "" : "waves: grids are put together after a step, or twice; allowed: once, before the first step");
     plane_ = std::make_unique<grid_interface>(waves_, lower.waves_);
     below_ = &lower;
-    lower.top_m_ = top_m_ + waves_.options().spacing_m * static_cast<double>(waves_.layout().grid().high[2]);
+    lower.under_another_ = true;
 }
 
 brick_view run::view() const {
@@ -71,7 +72,7 @@ void run::watch(std::unique_ptr<observer> module) {
 }
 
 output_plan run::from_top(output_plan plan) const {
-    plan.top_m = top_m_;
+    plan.top_m = waves_.options().top_m;
     return plan;
 }
 
@@ -161,6 +162,13 @@ double run::peak_velocity() {
     if (below_ == nullptr) return here;
     const double there = below_->waves_.peak_velocity();
     return std::isnan(here) || std::isnan(there) ? NAN : std::max(here, there);
+}
+
+in_situ::times run::module_times() const noexcept {
+    auto spent = modules_.spent();
+    if (below_ == nullptr) return spent;
+    const auto there = below_->modules_.spent();
+    return {spent.copying_s + there.copying_s, spent.waiting_s + there.waiting_s, spent.meeting_s + there.meeting_s};
 }
 
 void run::finish() {

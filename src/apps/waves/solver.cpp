@@ -71,6 +71,10 @@ std::string what_is_not_allowed(const solver_options& o, const array::index3& ce
         return "waves: grids that share a plane on a device; allowed: on the cores of the machine";
     if (o.finer_above > 0 && (o.land || !o.free_surface))
         return "waves: topography or an absorbing top of a grid below another; allowed: of the uppermost grid";
+    if (o.coarser_below && (o.finer_above > 0 || !o.free_surface))
+        return "waves: a grid above coarser cells that is below finer ones, or has an absorbing top; allowed: two grids, of which "
+               "the "
+               "upper one has a free surface";
     if (o.land && o.coarser_below) return "waves: topography above a grid of coarser cells; allowed: flat ground there";
     if (o.land && o.make_engine) return "waves: topography on a device; allowed: topography on the cores of the machine";
     return "";

@@ -37,8 +37,8 @@ struct effective_media_arrays {
 /// thus 0 beside water; lambda + 2 mu harmonic too, so that P waves as well as S waves pass a horizontal layering at the speed of
 /// its long-wave average (Backus 1962). One sample per cell makes this the mean of the 2 cells at a face and of the 4 round an
 /// edge. Of cubes that reach over the grid's lower sides, the free surface among them, the part inside counts. mu_xz and mu_yz on
-/// the surface have no use. `above`, not 0 where the plane z = 0 is shared with a grid of finer cells: samples half a cell above
-/// it count there too, with this share.
+/// the surface have no use. `above`, not 0 where the plane z = 0 is shared with a grid of finer cells: samples up to half a cell
+/// above it count there too, with this share.
 ///
 /// Samples lie in the cells asked for or up to a cell below; the result does not depend on how the grid is cut into bricks and
 /// ranges. Calls on disjoint ranges may run at the same time if the sampler allows it. Throws what the sampler throws.

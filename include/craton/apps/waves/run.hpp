@@ -44,7 +44,7 @@ class run {
     /// From the next step on. Not collective, but the same on every rank.
     void watch(std::unique_ptr<observer> module);
     /// Velocities at stations, strains at points, fields of a box: the writers of output.hpp. Collective; throw what these throw.
-    /// Below another grid positions count from the shared plane; in files they count from z = 0, once put_above() was called.
+    /// Positions count from the grid's first plane; in files they count from z = 0 (solver_options::top_m).
     void write_stations(const output_plan& plan, std::span<const position_m> stations);
     void write_strains(const output_plan& plan, std::span<const position_m> points);
     void write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
@@ -68,7 +68,8 @@ class run {
     [[nodiscard]] double peak_velocity();
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();
-    [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }
+    /// Of both grids, where there are two.
+    [[nodiscard]] in_situ::times module_times() const noexcept;
 
   private:
     [[nodiscard]] std::int64_t next_stop(std::int64_t end) const;
@@ -79,7 +80,7 @@ class run {
     surface_closure closure_;
     in_situ modules_;
     run* below_ = nullptr;
-    double top_m_ = 0; // of a grid below another
+    bool under_another_ = false;
     std::unique_ptr<grid_interface> plane_;
 };
 

@@ -33,6 +33,7 @@ struct solver_options {
     /// a grid of coarser cells follows below. 0 and false: no such grid.
     int finer_above = 0;
     bool coarser_below = false;
+    double top_m = 0; ///< z of this grid's first plane: for messages and files
     absorbing_settings absorbing{};
     std::optional<relaxation> attenuation; ///< none: elastic, and qp and qs are not read
     interpolation_order source_order{};    ///< how a source between grid points is spread

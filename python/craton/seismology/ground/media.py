@@ -29,6 +29,8 @@ Subsamples = tuple[int, int, int]
 NAMES = ("vp", "vs", "rho", "qp", "qs")
 SCRATCH_CELLS = 2**21
 """A box is sampled in slabs of about so many points, so that what a file's reader needs aside stays small."""
+SAME_DEPTH = 1e-6
+"""Of a cell, by which rounding may move a depth."""
 PARTS = 16
 """Of a cell along z, where no smaller number puts every interface between two parts."""
 
@@ -152,9 +154,13 @@ class Medium:
         """What the source says at points inside the grid, m, of any shapes that can be broadcast together."""
         raise NotImplementedError
 
-    def range(self, grid: Grid) -> Range:
-        """The range of all that lies in the grid; reads it once, part by part. UserError for what cannot be."""
-        return Range.over(Range.of(material) for _, material in self.slabs(grid, grid.box))
+    def range(self, grid: Grid, below: int = 0) -> Range:
+        """The range of all that lies in the grid; reads it once, part by part. UserError for what cannot be.
+
+        below: of the planes of cells from this one on.
+        """
+        first = (*grid.box.first[:2], below)
+        return Range.over(Range.of(material) for _, material in self.slabs(grid, Box(first, grid.box.last)))
 
     def subsamples(self, _grid: Grid) -> Subsamples:
         """Into how many parts cells should be cut along x, y and z, so that their means are right."""
@@ -226,7 +232,7 @@ class Constant(Medium):
         values = (self.vp, self.vs, self.rho, self.qp, self.qs)
         return Material(*(None if value is None else np.full(shape, value, np.float32) for value in values))  # type: ignore[arg-type]
 
-    def range(self, grid: Grid) -> Range:
+    def range(self, grid: Grid, _below: int = 0) -> Range:
         """That of the one material."""
         return Range.of(self.at(grid, *np.zeros((3, 1))))
 
@@ -268,14 +274,17 @@ class Layers(Medium):
         columns = np.asarray(self.rows, np.float32).T[1:]
         return Material(*(np.broadcast_to(column[layer], shape) for column in columns))
 
-    def range(self, grid: Grid) -> Range:
-        """Over all layers."""
-        tops = np.concatenate([[0], self.interfaces_m])
-        tops = tops[tops < grid.size_m[2]]
+    def range(self, grid: Grid, below: int = 0) -> Range:
+        """Over all layers that lie in the grid, or in its planes from one on."""
+        h = grid.spacing_m
+        tops = np.maximum(np.concatenate([[0], self.interfaces_m]), below * h)
+        ends = np.concatenate([self.interfaces_m, [np.inf]])
+        here = (tops < grid.size_m[2] - SAME_DEPTH * h) & (ends > below * h + SAME_DEPTH * h)
         origin = np.zeros(1)
-        for number, top in enumerate(tops, 1):
-            at = origin, origin, np.array([top])
-            check_material(self.raw(grid, *at), *at, water=self.water, where=f"{self.where}: layer {number}")
+        for number in np.flatnonzero(here):
+            at = origin, origin, tops[number : number + 1]
+            check_material(self.raw(grid, *at), *at, water=self.water, where=f"{self.where}: layer {number + 1}")
+        tops = tops[here]
         return Range.of(self.at(grid, origin, origin, tops))
 
     def subsamples(self, grid: Grid) -> Subsamples:

@@ -13,6 +13,7 @@ Each rank reads the part it needs. Values of NetCDF and HDF5 are interpolated li
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -393,8 +394,9 @@ class AwpMedium(Medium):
         return Material(*(block[k, j, i, n].astype(np.float32) for n in range(values.shape[3])))
 
     def subsamples(self, grid: Grid) -> tuple[int, int, int]:
-        """2 along each side where the file's cells are smaller than the grid's."""
-        return (1, 1, 1) if self.spacing_m >= grid.spacing_m * (1 - 1e-9) else (2, 2, 2)
+        """As many along each side as the file has cells there, and 2 at least, where they are smaller than the grid's."""
+        many = max(2, math.ceil(grid.spacing_m / self.spacing_m * (1 - 1e-9)))
+        return (1, 1, 1) if self.spacing_m >= grid.spacing_m * (1 - 1e-9) else (many, many, many)
 
 
 def open_awp(

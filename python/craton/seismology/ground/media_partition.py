@@ -78,7 +78,7 @@ class PartitionedMedium(Medium):
         a, b, c = self.facts["subsamples"]
         return a, b, c
 
-    def range(self, _grid: Grid) -> Range:
+    def range(self, _grid: Grid, _below: int = 0) -> Range:
         """Of the medium that was written."""
         return Range(**self.facts["range"])
 

@@ -285,9 +285,9 @@ class BelowGround(Medium):
             depth = z - self.topography.z0_elevation_m
         return self.of.at(grid, x, y, np.maximum(depth, 0.0))
 
-    def range(self, grid: Grid) -> Range:
+    def range(self, grid: Grid, below: int = 0) -> Range:
         """Of flat media that of all their depths, else as it is in the grid."""
-        return self.of.range(grid) if isinstance(self.of, Constant | Layers) else super().range(grid)
+        return self.of.range(grid) if isinstance(self.of, Constant | Layers) else super().range(grid, below)
 
     def subsamples(self, grid: Grid) -> Subsamples:
         """Those of the medium, and at least two along each side where interfaces follow the ground."""

@@ -175,9 +175,12 @@ class Findings:
         cells = [f"{_by(part.cells)} cells of {part.spacing_m:g} m" for part in self.parts]
         if len(self.parts) == 1:
             return [("grid", f"{cells[0]}: {self.points:,} points, {size} km")]
-        spared = math.prod(self.grid.cells) / self.points
+        grid, spared = self.grid, math.prod(self.grid.cells) / self.points
         return [
-            ("grid", f"{size} km: {self.points:,} points, {spared:.3g} times as few as in cells that are all alike"),
+            (
+                "grid",
+                f"{size} km: {self.points:,} points; cells of {grid.spacing_m:g} m everywhere were {spared:.3g} times as many",
+            ),
             *((f"{part.top_m:g} to {part.bottom_m:g} m", text) for part, text in zip(self.parts, cells, strict=True)),
         ]
 
@@ -224,7 +227,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
     anelastic = math.isfinite(found.lowest_qp)
     guess = POINTS_PER_S["anelastic" if anelastic else "elastic"] * ranks * config.run.threads
     points, receivers = setup.sgt_points, setup.receivers
-    path, h = setup.longest_path(found), setup.worst_spacing_m
+    path, h = setup.longest_path(found), setup.equivalent_spacing_m
     return Findings(
         grid=setup.grid,
         parts=setup.parts,
@@ -262,7 +265,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
 
 def _dispersed(setup: Setup, path: Path | None, dt_s: float) -> list[str]:
     """A note where the longest path is too long for the cells, or for the step that was given."""
-    wanted, h = setup.config.time.path_error, setup.worst_spacing_m
+    wanted, h = setup.config.time.path_error, setup.equivalent_spacing_m
     off = path.error(h, dt_s) if path else 0.0
     if not wanted or off <= wanted * (1 + 1e-6):
         return []
@@ -342,7 +345,7 @@ def check_outputs_of_parts(setup: Setup) -> None:
     ):
         if wanted and name == "snapshots" and config.snapshots.volume:
             raise config.wrong("[snapshots] volume = true with [grid] coarser_below_m; allowed: the plane z_m")
-        if wanted and z > depth - h * (1 - 1e-6):
+        if wanted and z >= depth - 1e-6 * h:
             raise config.wrong(f"[{name}] z_m = {z:g} m; allowed: above [grid] coarser_below_m = {depth:g} m")
 
 
@@ -351,9 +354,8 @@ def check_sources(setup: Setup) -> float:
 
     UserError where it is more than the grid carries, and for a source outside the grid.
     """
-    grid, path, found = setup.config.grid, setup.config.path, setup.range
-    slowest = found.slowest_vs if math.isfinite(found.slowest_vs) else found.fastest_vp
-    h = setup.worst_spacing_m
+    grid, path = setup.config.grid, setup.config.path
+    slowest, h = setup.least_resolved
     frequencies = [point.time_function.highest_frequency_hz for point in setup.points]
     for number, frequency in enumerate(frequencies, 1):
         if grid.points_per_wavelength:

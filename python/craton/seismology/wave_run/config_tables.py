@@ -341,7 +341,9 @@ class BoundaryConfig:
 
     top: str = setting("free", choice("free", "absorbing"), '"free" or "absorbing"')
     absorbing: str = setting("pml", choice("pml", "sponge", "none"), '"pml", "sponge" (Cerjan), or "none": closed')
-    width_cells: int = setting(0, integer(0, 1000), "cells; 0: 10 of a pml, 20 of a sponge")
+    width_cells: int = setting(
+        0, integer(0, 1000), "cells, the coarse ones with coarser_below_m; 0: 10 of a pml, 20 of a sponge"
+    )
     multi_axial_ratio: float = setting(
         0.02, number(0, 1), "pml: a loss in all directions, as a part of the damping; 0 is a plain PML"
     )

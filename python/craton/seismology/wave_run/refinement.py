@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from craton.seismology.geometry.grid import THINNEST, Box, Grid
+from craton.seismology.geometry.grid import THINNEST, Grid
 from craton.seismology.ground.media import Medium, Range
 from craton.settings import shown
 
@@ -51,9 +51,7 @@ class GridPart:
         """Of the ground in it. Reads it once, part by part."""
         if not self.above:  # the part of the grid that begins at z = 0
             return medium.range(replace(grid, cells=self.cells))
-        whole, first = self.whole_grid(grid), round(self.top_m / self.spacing_m)
-        box = Box((0, 0, first), whole.cells)
-        return Range.over(Range.of(material) for _, material in medium.slabs(whole, box))
+        return medium.range(self.whole_grid(grid), round(self.top_m / self.spacing_m))
 
 
 def parts_of(config: Config) -> tuple[GridPart, ...]:

@@ -34,9 +34,9 @@ MOST_SIDE = 4
 """Samples of a cell along x and y; along z a plane may stand for several."""
 
 
-def samples_per_side(setup: Setup) -> int:
-    """Samples of a cell along x and y for the solver's averages."""
-    cut = setup.subsamples
+def samples_per_side(setup: Setup, part: GridPart) -> int:
+    """Samples of a part's cell along x and y for the solver's averages."""
+    cut = setup.subsamples_of(part.whole_grid(setup.grid))
     if setup.config.media.subsamples:
         return cut[0]
     return 1 if max(cut) == 1 else min(max(2, cut[0], cut[1]), MOST_SIDE)

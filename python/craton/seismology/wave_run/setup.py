@@ -198,15 +198,27 @@ class Setup:
         return most(of(found) / part.spacing_m for part, found in zip(self.parts, self.ranges, strict=True))
 
     @property
-    def worst_spacing_m(self) -> float:
-        """Side of the cells that resolve the slowest S waves as ill as any cells here do those that they carry."""
-        slowest = self.per_cell(lambda one: one.slowest_vs, min)
-        return self.range.slowest_vs / slowest if math.isfinite(slowest) else self.grid.spacing_m
+    def least_resolved(self) -> tuple[float, float]:
+        """The slowest waves, m/s, and the side of their cells, m, where that side is largest beside their length."""
+        return min(
+            ((_slowest(of), part.spacing_m) for part, of in zip(self.parts, self.ranges, strict=True)),
+            key=lambda one: one[0] / one[1],
+        )
+
+    @property
+    def equivalent_spacing_m(self) -> float:
+        """Side of the cells that would resolve the slowest S waves of all the ground as the least resolved ones are."""
+        speed, h = self.least_resolved
+        return h * _slowest(self.range) / speed
 
     @property
     def largest_step_s(self) -> float:
         """The step at which the scheme becomes unstable."""
-        return STABILITY / self.per_cell(lambda one: one.fastest_vp * unrelaxed_factor(self.config, one), max)
+        return STABILITY / self.per_cell(self._fastest, max)
+
+    def _fastest(self, found: Range) -> float:
+        """P waves of infinite frequency, m/s."""
+        return found.fastest_vp * unrelaxed_factor(self.config, found)
 
     def step_s(self) -> float:
         """The step, s: the configuration's, or 0.95 of the largest stable one, or less for a long path.
@@ -221,12 +233,12 @@ class Setup:
             )
             if path is None:
                 return SAFETY * largest
-            return step_for_path(path, self.worst_spacing_m, SAFETY * largest, wanted)
+            return step_for_path(path, self.equivalent_spacing_m, SAFETY * largest, wanted)
         if given >= largest:
-            part, of = max(
-                zip(self.parts, self.ranges, strict=True), key=lambda one: one[1].fastest_vp / one[0].spacing_m
+            speed, h = max(
+                ((self._fastest(of), part.spacing_m) for part, of in zip(self.parts, self.ranges, strict=True)),
+                key=lambda one: one[0] / one[1],
             )
-            speed, h = of.fastest_vp * unrelaxed_factor(self.config, of), part.spacing_m
             raise self.config.wrong(
                 f"[time] dt_s = {given:g}: unstable, because vp dt / h = {speed:.6g} m/s x {given:g} s / {h:g} m = "
                 f"{speed * given / h:.4g} is not below {STABILITY:.4g}; allowed: below {largest:.6g} s, or 0 to have "
@@ -278,6 +290,11 @@ class Setup:
                 "[[source]] start_s of a partitioned fault; allowed: 0; it was set when it was written"
             )
         return StreamedSource(file, self.grid, dt_s, **part)
+
+
+def _slowest(found: Range) -> float:
+    """Of S waves; of P waves where there is nothing but water."""
+    return found.slowest_vs if math.isfinite(found.slowest_vs) else found.fastest_vp
 
 
 def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
