@@ -108,9 +108,9 @@ struct brick_place {
                                                          const interpolation_order& order = {});
 
 /// What a source of unit strength at the point adds to the field, in 1/m^3: the reading weights over the volume of their cells, h^3
-/// times the plane's norm near a free surface or a grid of other cells. So injecting is the adjoint of reading in the norm in which energy is conserved, and
-/// source and receiver can be swapped. A force F adds dt * buoyancy * F * weight to velocity; a moment rate M' takes dt * M' *
-/// weight from stress.
+/// times the plane's norm near a free surface or a grid of other cells. So injecting is the adjoint of reading in the norm in which
+/// energy is conserved, and source and receiver can be swapped. A force F adds dt * buoyancy * F * weight to velocity; a moment
+/// rate M' takes dt * M' * weight from stress.
 [[nodiscard]] std::vector<weighted_cell> injection_weights(const staggering& where, const position_m& point,
                                                            const grid_extent& grid, const brick_place& brick,
                                                            const surface_closure* surface, const interpolation_order& order = {});
