@@ -32,8 +32,8 @@ template <class T> struct coarse_plane {
     std::int64_t pitch = 0;
 };
 
-/// The closure's first row of `minus`, upside down: what a field of fine cells, at centres along z, brings to plane nz. shape.nx and
-/// ny are multiples of 3. Pure; rows 3 j0 ... 3 j1 - 1 of fine cells, so that threads can share it.
+/// The closure's first row of `minus`, upside down: what a field of fine cells, at centres along z, brings to plane nz. shape.nx
+/// and ny are multiples of 3. Pure; rows 3 j0 ... 3 j1 - 1 of fine cells, so that threads can share it.
 void take_to_plane(const brick_shape& shape, const float* field, const surface_closure& closure, std::int64_t j0, std::int64_t j1,
                    const plane_of_ninths<float>& into);
 
