@@ -32,6 +32,7 @@ from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.check import examine
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
+from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
 from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
@@ -74,12 +75,15 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
 
 
 def _key_numbers(record: WavesRecord, stations: Seismograms | None) -> Numbers:
+    cells = f"{' × '.join(map(str, record.cells))}, {record.spacing_m:g} m wide"
+    if record.lower_cells:
+        cells += f"; below them {' × '.join(map(str, record.lower_cells))}, {COARSER * record.spacing_m:g} m wide"
     steps_s = record.seconds.get("steps", 0.0)
     part = f", {record.memory_fraction:.0%} of the memory's bandwidth" if record.memory_gb_s else ""
     return Numbers(
         [
             (f"{record.steps * record.dt_s:.4g} s", f"of waves in {record.steps:,} steps of {record.dt_s:.4g} s"),
-            (f"{record.points:,}", f"cells: {record.grid_text.replace(' x ', ' × ')}"),
+            (f"{record.points:,}", f"cells: {cells}"),
             (
                 f"{steps_s:.3g} s",
                 f"for the steps on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",

@@ -18,6 +18,7 @@ from craton import UserError
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.results import read_seismograms
 from craton.seismology.wave_run.setup import Setup
+from html_pages import checked
 from reference.waves_reference import loh1_velocity, misfit
 from scipy.interpolate import CubicSpline
 from wave_config import craton, here
@@ -198,7 +199,8 @@ def test_a_report_and_status_tell_of_both_grids(finished):
     text = "96 x 90 x 15 cells of 50 m above 32 x 30 x 22 of 150 m"
     assert text in here("status", finished, cwd=finished.parent)
     here("report", finished, cwd=finished.parent)
-    assert text.replace(" x ", " × ") in (finished / "report.html").read_text()
+    cells = "150,720 cells: 96 × 90 × 15, 50 m wide; below them 32 × 30 × 22, 150 m wide"
+    assert cells in checked((finished / "report.html").read_text(encoding="utf-8")).text
 
 
 def test_check_notes_layers_that_end_close_to_the_plane(tmp_path):
