@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "box_of", "solver_options"]
 
+SHIFT = 0.16
+"""Of the slowest vs over the side of a cell: the frequency shift of absorbing layers (absorbing_layers.hpp)."""
 STEPS_BETWEEN_CHECKS = 100
 """Steps between checks that the fields are finite."""
 RATE_VALUES = 2**22
@@ -73,8 +75,9 @@ class Simulation:
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = self.setup.decomposition(comm.size)
         self.cuda_device = _cuda_device(config, comm)
+        sides = on_root(comm, lambda: common_sides(self.setup))
         self.grids = [
-            SolverGrid.on(part, self, threads or config.run.threads, brick_of_rank) for part in self.setup.parts
+            SolverGrid.on(part, self, threads or config.run.threads, brick_of_rank, sides) for part in self.setup.parts
         ]
         self.run = self.grids[0].run
         if len(self.grids) > 1:
@@ -250,10 +253,17 @@ class SolverGrid:
     """this rank's cells"""
 
     @classmethod
-    def on(cls, part: GridPart, simulation: Simulation, threads: int, brick_of_rank: Sequence[int]) -> SolverGrid:
+    def on(
+        cls,
+        part: GridPart,
+        simulation: Simulation,
+        threads: int,
+        brick_of_rank: Sequence[int],
+        sides: tuple[float, float],
+    ) -> SolverGrid:
         """Collective. UserError on every rank for what the solver or a file refuses."""
         s, setup = simulation, simulation.setup
-        options = solver_options(setup, s.dt_s, threads, part)
+        options = solver_options(setup, s.dt_s, threads, part, sides)
         if s.cuda_device is not None:
             options.use_cuda(s.cuda_device)
         own = box_of(part.cells, s.bricks, s.comm.rank, brick_of_rank, COARSER if part.below else 1)
@@ -287,8 +297,26 @@ def box_of(
     return Box((a, b, c), (d, e, f))
 
 
-def solver_options(setup: Setup, dt_s: float, threads: int, part: GridPart | None = None) -> _craton.WaveOptions:
-    """What the solver is told: step, absorbing sides, attenuation, threads. part: of the solver's grids; None: the only one."""
+def common_sides(setup: Setup) -> tuple[float, float]:
+    """Speed, m/s, and frequency shift, 1/s, of the absorbing layers of two grids, alike: layers that differ send back what crosses.
+
+    (0, 0) where there is one grid, which finds its own. The shift is that of the coarse cells with the slowest ground: fine cells'
+    own is higher than the frequencies of most waves, and absorbs them badly.
+    """
+    if len(setup.parts) == 1:
+        return 0.0, 0.0
+    found = setup.range
+    shift = SHIFT * found.slowest_vs / setup.parts[-1].spacing_m if math.isfinite(found.slowest_vs) else 0.0
+    return found.fastest_vp, shift
+
+
+def solver_options(
+    setup: Setup, dt_s: float, threads: int, part: GridPart | None = None, sides_of: tuple[float, float] = (0.0, 0.0)
+) -> _craton.WaveOptions:
+    """What the solver is told: step, absorbing sides, attenuation, threads.
+
+    part: of the solver's grids; None: the only one. sides_of: as common_sides().
+    """
     config = setup.config
     part = part or setup.parts[0]
     options = _craton.WaveOptions()
@@ -301,6 +329,7 @@ def solver_options(setup: Setup, dt_s: float, threads: int, part: GridPart | Non
     sides = _craton.WaveAbsorbing()
     sides.kind, sides.width = config.boundary.absorbing, part.layer_cells or 1
     if sides.kind == "pml":
+        sides.speed_m_s, sides.alpha_per_s = sides_of
         sides.multiaxial_ratio = config.boundary.multi_axial_ratio
         sides.multiaxial_power = config.boundary.multi_axial_power
     options.absorbing = sides

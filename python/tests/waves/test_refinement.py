@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import h5py
 import numpy as np
 import pytest
@@ -301,7 +303,7 @@ def test_loh1_with_refinement(tmp_path):
     """A layer of 1 km in cells of 33.3 m over cells of 100 m: beside cells of 100 m everywhere, and the reference."""
     h, sigma, width = 100.0 / 3, 0.12, 10
     low = 1500.0 + width * 100.0
-    size = [np.ceil((high + 1500.0 + width * 100.0 + low) / 100.0) * 100.0 for high in (6000.0, 8000.0)]
+    size = [math.ceil((high + low + 1500.0 + width * 100.0) / 300.0) * 300.0 for high in (6000.0, 8000.0)]
 
     def misfits(spacing: float, coarser: float, layers: int) -> dict[str, float]:
         path = tmp_path / f"{spacing:.0f}-{coarser:.0f}.toml"
@@ -330,24 +332,13 @@ time_function = "gaussian"
 sigma_s = {sigma!r}
 centre_s = {6 * sigma!r}
 """)
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "craton",
-                "waves",
-                "run",
-                str(path),
-                "--directory",
-                str(path.with_suffix("")),
-                "--no-report",
-            ],
-            check=True,
-            capture_output=True,
-            text=True,
+        folder = path.with_suffix("")
+        done = command_line.craton(
+            "waves", "run", path, "--directory", folder, "--no-report", cwd=tmp_path, seconds=1800
         )
+        assert (done.returncode, done.stderr) == (0, "")
         print(done.stdout)
-        found = read_seismograms(path.with_suffix(""))
+        found = read_seismograms(folder)
         north, east, down = found.velocity[0]
         components = {"radial": 0.6 * north + 0.8 * east, "transverse": -0.8 * north + 0.6 * east, "vertical": down}
         t, wanted = loh1_velocity(LOH1, sigma, without_drift=True)
@@ -359,5 +350,6 @@ centre_s = {6 * sigma!r}
 
     alike, refined = misfits(100.0, 0.0, width), misfits(h, 1000.0, width)
     print(alike, refined)
-    assert max(refined.values()) <= 0.05
-    assert all(refined[name] < alike[name] / 2 for name in refined)
+    # layers 1.5 km from the receiver bound what either reaches
+    assert max(refined.values()) <= 0.035
+    assert math.hypot(*refined.values()) <= math.hypot(*alike.values())

@@ -62,7 +62,7 @@ void check(const absorbing_settings& s, const grid_part& part, double dt_s, doub
 double cells_deep(double place, std::size_t axis, const absorbing_settings& s, const grid_part& part) {
     const auto width = static_cast<double>(s.width);
     const double lower = layer_on(axis, false, part) ? width - place : 0;
-    const double upper = place - (static_cast<double>(part.cells[axis]) - width);
+    const double upper = layer_on(axis, true, part) ? place - (static_cast<double>(part.cells[axis]) - width) : 0;
     return std::max({0.0, lower, upper});
 }
 

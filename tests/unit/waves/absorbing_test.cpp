@@ -220,6 +220,28 @@ TEST(absorbing_layers, have_memory_in_layers_alone) {
     EXPECT_EQ(floats(0.1, true), floats(0, true));
 }
 
+// Above a grid of coarser cells nothing is lost along z, as deep as the layers of the sides may be wide.
+TEST(absorbing_layers, have_none_where_another_grid_follows_below) {
+    const brick b({60, 50, 20}, {0, 0, 0}, {60, 50, 20}, true);
+    auto part = b.part;
+    part.grid_below = true;
+    for (const auto kind : {absorbing_kind::pml, absorbing_kind::sponge}) {
+        auto settings = settings_of(kind, 0.1);
+        settings.width = 18;
+        const absorbing_layers layers(settings, part, dt_s, h_m);
+        for (std::size_t at = 0; at < 2; ++at) {
+            EXPECT_LT(layers.sponge().factor[0][at][0], 1);
+            EXPECT_LT(layers.sponge().factor[1][at][49], 1);
+            for (std::int64_t k = 0; k < 20; ++k) EXPECT_EQ(layers.sponge().factor[2][at][k], 1) << k;
+            if (kind == absorbing_kind::sponge) continue;
+            for (std::int64_t k = 0; k < 20; ++k) {
+                EXPECT_EQ(layers.layers().axis[2].decay[at][k], 1) << k;
+                EXPECT_EQ(layers.layers().axis[2].gain[at][k], 0) << k;
+            }
+        }
+    }
+}
+
 TEST(absorbing_layers, inside_the_grid_do_nothing) {
     for (const double power : {10.0, 0.0}) { // a loss that is the same all over the layers ends with them, too
         brick b({100, 90, 80}, {20, 20, 0}, {16, 8, 9}, true);
