@@ -65,14 +65,18 @@ duration_s = 1.0
 """
 
 
-def write_config(folder: Path, *changes: tuple[str, str]) -> Path:
-    text = CONFIG
+def changed(text: str, *changes: tuple[str, str]) -> str:
+    """The text with some parts replaced: (old, new). Each old one must be in it."""
     for old, new in changes:
-        assert old in text
+        assert old in text, old
         text = text.replace(old, new)
+    return text
+
+
+def write_config(folder: Path, *changes: tuple[str, str]) -> Path:
     (folder / "points.txt").write_text("1400 1500 600\n1450 1450 50\n2000 900 1234\n")
     path = folder / "small.toml"
-    path.write_text(text)
+    path.write_text(changed(CONFIG, *changes))
     return path
 
 

@@ -23,7 +23,7 @@ from craton.seismology.wave_run.setup import Setup
 from html_pages import checked
 from reference.waves_reference import loh1_velocity, misfit
 from scipy.interpolate import CubicSpline
-from wave_config import craton, here
+from wave_config import changed, craton, here
 
 SHARED = Path(os.environ.get("CRATON_SHARED", Path(__file__).resolve().parents[3].parent / "shared"))
 LOH1 = SHARED / "data" / "loh1"
@@ -71,11 +71,7 @@ ANELASTIC = ("[boundary]", '[attenuation]\nqs = "0.03 vs"\nqp = "2 qs"\nband_hz 
 
 
 def write(folder: Path, *changes: tuple[str, str], name: str = "run.toml") -> Path:
-    text = CONFIG
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    (folder / name).write_text(text)
+    (folder / name).write_text(changed(CONFIG, *changes))
     return folder / name
 
 

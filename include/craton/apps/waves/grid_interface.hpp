@@ -16,10 +16,11 @@ namespace craton::waves {
 /// them by interpolation (interface_planes.hpp). Each grid's differences along z end at the plane with the closure of the free
 /// surface, and the transposes of the interpolation take to the plane what the fine grid's differences bring. So the scheme is the
 /// leapfrog of one discrete energy, with the largest eigenvalues of its parts: no energy is made at the plane, the grids' own time
-/// steps are stable, and source and receiver can be swapped across it to rounding. (The idea of interfaces that conserve energy:
-/// Petersson and Sjogreen 2010, with others' interpolation; here the shared values are unknowns of one grid alone.)
+/// steps are stable, and source and receiver can be swapped across it to rounding. (Petersson and Sjogreen 2010 have
+/// interfaces that conserve energy; here what is shared is unknown on one grid alone.)
 ///
-/// Waves pass as a wave passes coarse cells: what these do not resolve is sent back.
+/// A wave passes the plane as it passes coarse cells: what these do not resolve is sent back. Density and moduli on the plane are
+/// means of both sides; its Q is that of the ground below.
 class grid_interface {
   public:
     /// The fine grid has coarser_below, the coarse one finer_above = 3 in their options. Collective. Both have as many ranks, whole

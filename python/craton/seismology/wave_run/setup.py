@@ -194,7 +194,7 @@ class Setup:
         return Range.over(self.ranges)
 
     def per_cell(self, of: Callable[[Range], float], most: Callable[..., float]) -> float:
-        """The largest or the smallest of a speed over the side of the cells that it is found in, 1/s."""
+        """Of each part a speed over the side of its cells, 1/s; of these the largest or the smallest (most: max or min)."""
         return most(of(found) / part.spacing_m for part, found in zip(self.parts, self.ranges, strict=True))
 
     @property
