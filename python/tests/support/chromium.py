@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -31,6 +32,8 @@ OPTIONS = [
     "--autoplay-policy=no-user-gesture-required",
     "--enable-logging=stderr",  # refusals by a policy are among what a page tells its console
     "--proxy-bypass-list=<-loopback>",
+]
+PRINTING = [
     "--virtual-time-budget=3000",  # ms of the page's own clock, which runs on while it waits for nothing
     "--dump-dom",
 ]
@@ -47,7 +50,7 @@ class Opened:
     @property
     def paths(self) -> set[str]:
         """Of the requests, without the slash."""
-        return {urlsplit(address).path.lstrip("/") for address in self.requests}
+        return {_path(address) for address in self.requests}
 
 
 class _Witness(http.server.BaseHTTPRequestHandler):
@@ -79,21 +82,44 @@ def _witness():
             thread.join()
 
 
-def opened(page: Path) -> Opened:
-    """What a file does when a reader opens it. Every request of the browser, to whatever host, goes to a server of this process."""
+@contextlib.contextmanager
+def _chromium(page: Path, *options: str):
+    """The browser's process with a file open, and the server to which every request of it goes, to whatever host."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, _witness() as witness:
         of_this = [f"--user-data-dir={profile}", f"--proxy-server=http://127.0.0.1:{witness.server_port}"]
-        command = [CHROMIUM, *OPTIONS, *of_this, page.resolve().as_uri()]
+        command = [CHROMIUM, *OPTIONS, *options, *of_this, page.resolve().as_uri()]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, text=True, encoding="utf-8", start_new_session=True, **streams) as process:
             try:
-                dom, log = process.communicate(timeout=SECONDS_ALLOWED)
+                yield process, witness
             finally:  # its children too
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+
+
+def opened(page: Path) -> Opened:
+    """What a file does when a reader opens it."""
+    with _chromium(page, *PRINTING) as (process, witness):
+        dom, log = process.communicate(timeout=SECONDS_ALLOWED)
         assert process.returncode == 0 and "<html" in dom, log[-2000:]
         requests = [address for address in witness.requests if not _host(address).endswith(OF_CHROMIUM)]
     return Opened(dom, requests, re.findall(r".*CONSOLE.*Content Security Policy.*", log))
+
+
+def asks_for(page: Path, path: str) -> bool:
+    """Whether a file asks for that path, of whatever host. For pages that lead elsewhere: Chromium does not always print these."""
+    with _chromium(page) as (process, witness):
+        ends = time.monotonic() + SECONDS_ALLOWED
+        while time.monotonic() < ends and process.poll() is None:
+            if any(_path(address) == path for address in witness.requests):
+                return True
+            time.sleep(0.05)
+    return False
+
+
+def _path(address: str) -> str:
+    """Without the slash before it."""
+    return urlsplit(address).path.lstrip("/")
 
 
 def _host(address: str) -> str:
