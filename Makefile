@@ -48,10 +48,13 @@ long: build build/audit/build.ninja
 	cmake --build --preset audit
 	tools/run_tests "C++ (long)" ctest --preset long $(CTEST_ARGS) -- "Python (long)" $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
-## wheel      a wheel in a clean environment outside the checkout: what was compiled, an example, a run, completion
+## wheel      a wheel for any x86-64 processor, Open MPI and MPICH; what a new user does with it, outside the checkout
 .PHONY: wheel
 wheel: .venv/craton-bootstrapped
-	$(BIN)/python tools/check_wheel
+	tools/bootstrap --wheel
+	rm -f build/wheels/*.whl
+	$(BIN)/python tools/make_wheel
+	$(BIN)/python tools/check_wheel build/wheels/*.whl
 
 ## sanitize   all C++ tests, on 1 to 8 ranks, under the address, undefined-behaviour and thread sanitizers
 .PHONY: sanitize

