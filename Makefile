@@ -236,17 +236,18 @@ FORCE:
 # Python files are used where they stand; only a change in C++, in the packaging or of the list of modules comes here, and
 # build/python keeps the objects.
 build/python/installed: .venv/craton-bootstrapped $(EXTENSION_SOURCES)
-	@echo "building the Python package (about two minutes the first time)"
-	CRATON_STUDIES=ON $(INSTALL_CRATON)
+	@export CRATON_STUDIES=ON
+	$(INSTALL_CRATON)
 	$(BIN)/python -c "import craton, craton_studies.extension"
 	@touch $@
 
 # Without the studies, which the demo does not need.
 build/python/installed-for-demo: .venv/craton-demo $(EXTENSION_SOURCES)
-	@echo "building the Python package for the demo (about two minutes the first time)"
-	$(INSTALL_CRATON)
+	@$(INSTALL_CRATON)
 	$(BIN)/python -c "import craton"
 	@touch $@
 
-INSTALL_CRATON = CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-index \
+# Verbose: the lines in which ninja counts pass through pip.
+INSTALL_CRATON = CRATON_WARNINGS_AS_ERRORS=$(WERROR) tools/progress "compiling Craton" build/python.log -- \
+    $(BIN)/python -m pip install --disable-pip-version-check --verbose --no-index \
     --no-build-isolation --no-deps --config-settings=build-dir=build/python --editable .
