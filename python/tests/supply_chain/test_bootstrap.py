@@ -26,7 +26,8 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "tools").mkdir()
-        shutil.copy(ROOT / "tools" / "bootstrap", folder / "tools")
+        for tool in ("bootstrap", "progress"):
+            shutil.copy(ROOT / "tools" / tool, folder / "tools")
         shutil.copytree(ROOT / "locks", folder / "locks")
         self.program(".venv/bin/python", PYTHON)
         self.program("programs/dpkg-query", "#!/bin/sh\necho installed\n")  # else it would install what is missing
