@@ -8,10 +8,12 @@ from spack.package import *
 
 
 class Craton(CMakePackage):
-    """Distributed arrays for science on MPI: many ranks add to, read and rearrange one array at once, whoever owns the memory.
+    """Distributed arrays for science on MPI: many ranks add to, read and rearrange one array at
+    once, whoever owns the memory.
 
-    The source has no public address yet. Put craton-0.1.0.tar.gz in the folder in which you call Spack, or in a mirror;
-    packaging/README.md says how to make it. py-craton has the Python package and the command.
+    The source has no public address yet. Put craton-0.1.0.tar.gz in the folder in which you call
+    Spack, or in a mirror; packaging/README.md says how to make it. py-craton has the Python
+    package and the command.
     """
 
     url = f"file://{os.getcwd()}/craton-0.1.0.tar.gz"
@@ -19,10 +21,14 @@ class Craton(CMakePackage):
 
     license("BSD-3-Clause")
 
-    # Without a checksum until a release has a file that stays as it is: spack install --no-checksum.
+    # Without a checksum until a release has a file that stays: spack install --no-checksum.
     version("0.1.0")
 
-    variant("native", default=False, description="Optimise for the processor of the machine that compiles, beyond Spack's target")
+    variant(
+        "native",
+        default=False,
+        description="Optimise for the processor that compiles, beyond Spack's target",
+    )
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")

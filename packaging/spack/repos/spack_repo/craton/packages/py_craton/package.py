@@ -8,10 +8,12 @@ from spack.package import *
 
 
 class PyCraton(PythonPackage):
-    """Craton for Python: distributed arrays on MPI, and tomography, waves, hazard, multigrid and Hartree-Fock on them.
+    """Craton for Python: distributed arrays on MPI, and tomography, waves, hazard, multigrid and
+    Hartree-Fock on them.
 
-    The source has no public address yet. Put craton-0.1.0.tar.gz in the folder in which you call Spack, or in a mirror;
-    packaging/README.md says how to make it. The package `craton` has the C++ library alone.
+    The source has no public address yet. Put craton-0.1.0.tar.gz in the folder in which you call
+    Spack, or in a mirror; packaging/README.md says how to make it. The package craton has the C++
+    library alone.
     """
 
     url = f"file://{os.getcwd()}/craton-0.1.0.tar.gz"
@@ -20,7 +22,7 @@ class PyCraton(PythonPackage):
 
     license("BSD-3-Clause")
 
-    # Without a checksum until a release has a file that stays as it is: spack install --no-checksum.
+    # Without a checksum until a release has a file that stays: spack install --no-checksum.
     version("0.1.0")
 
     depends_on("c", type="build")
