@@ -36,7 +36,7 @@ class Craton(CMakePackage):
     depends_on("ninja", type="build")
 
     depends_on("mpi@3:")
-    depends_on("hdf5@1.10:+mpi")
+    depends_on("hdf5@1.10:1+mpi")
     depends_on("netlib-scalapack")
     depends_on("openblas")
     depends_on("fmt")

@@ -33,7 +33,7 @@ class PyCraton(PythonPackage):
     depends_on("py-nanobind@2.4:3", type="build")
 
     depends_on("mpi@3:")
-    depends_on("hdf5@1.10:+mpi")
+    depends_on("hdf5@1.10:1+mpi")
     depends_on("netlib-scalapack")
     depends_on("openblas")
     depends_on("fmt")
