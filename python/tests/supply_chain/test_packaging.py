@@ -117,3 +117,10 @@ def test_container_runs_with_the_libraries_that_the_extension_asks_for():
     assert {"libopenmpi3", "libfmt9"} <= names
     base = {"libc6", "libgcc-s1", "libstdc++6"}  # every package with a library of C++ brings them
     assert names - base <= set(check_packaging.RUNS_WITH.values())
+
+
+def test_schemas_are_asked_for_where_they_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_packaging.sys, "executable", str(tmp_path / "python"))
+    assert list(check_packaging.wrong_forms()) == [
+        "check-jsonschema is not installed beside this Python; tools/bootstrap installs it"
+    ]
