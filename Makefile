@@ -166,6 +166,7 @@ lint: build
 	$(BIN)/python tools/check_prose || failed="$$failed prose"
 	$(BIN)/python tools/check_locks || failed="$$failed locks"
 	$(BIN)/python tools/check_licences || failed="$$failed licences"
+	$(BIN)/python tools/check_packaging || failed="$$failed packaging"
 	$(BIN)/interrogate --quiet python/craton python/craton_studies || failed="$$failed docstrings"
 	$(BIN)/mypy || failed="$$failed types"
 	if [ -n "$$failed" ]; then echo "lint: FAILED:$$failed (make format rewrites what can be rewritten)"; exit 1; fi
