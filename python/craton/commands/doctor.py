@@ -113,7 +113,10 @@ def _mpiexec() -> Iterator[Finding]:
         yield Finding("mpiexec", "warn", str(error), "only --ranks needs it")
         return
     asked = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False, timeout=20)
-    version = next(iter(asked.stdout.strip().splitlines()), "version unknown")
+    said = [line.strip() for line in asked.stdout.splitlines() if line.strip()]
+    version = next(
+        (line for line in said if re.search(r"\d+\.\d+", line)), "version unknown"
+    )  # MPICH's first line has none
     theirs, ours = (re.search(r"\d+\.\d+\.\d+", text) for text in (version, _craton.mpi_library_version()))
     other = theirs and ours and theirs[0] != ours[0]
     advice = f"the library is {ours and ours[0]}: put its own mpiexec first on PATH, or in CRATON_MPIEXEC"

@@ -23,7 +23,7 @@ What a run of `craton scf` has left:
     record.energy_hartree, record.mulliken_charges
     scf.orbital_figure(scf.StoredOrbitals("water-run/orbitals.h5"), "lumo")  # a matplotlib Figure
 
-Needs the packages of the group `chemistry` (pip install craton[chemistry]): basis_set_exchange for basis sets by name, and
+Needs the packages of the group `chemistry` (pip install 'craton[chemistry]'): basis_set_exchange for basis sets by name, and
 libcint, of which pyscf brings a copy; CRATON_LIBCINT names another. All quantities are in
 atomic units unless a name says otherwise. `docs/scf.md` has the equations.
 """

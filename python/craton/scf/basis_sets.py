@@ -53,7 +53,7 @@ def element_of(name: str, symbol: str) -> dict[str, Any]:
         import basis_set_exchange as exchange
     except ImportError:
         raise UserError(
-            f"basis set {quoted(name)}: the package basis_set_exchange is not installed; allowed: pip install craton[chemistry]"
+            f"basis set {quoted(name)}: the package basis_set_exchange is not installed; allowed: pip install 'craton[chemistry]'"
         ) from None
     try:
         number = NUMBERS[symbol]

@@ -27,5 +27,5 @@ def find_library(name: str, variable: str, inside_pyscf: Sequence[str], system: 
     if found := ctypes.util.find_library(system):
         return found
     raise UserError(
-        f"{name}: no such library is installed; allowed: pip install craton[chemistry], or {variable}=/path/to/{name}.so"
+        f"{name}: no such library is installed; allowed: pip install 'craton[chemistry]', or {variable}=/path/to/{name}.so"
     )

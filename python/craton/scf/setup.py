@@ -81,7 +81,7 @@ def _check_geometry(config: Config, made: HartreeFock) -> None:
     if wanted.optimise and not importlib.util.find_spec("ase"):
         raise UserError(
             f"{config.path}: [geometry] optimise = true, but the package ase is not installed; "
-            "allowed: pip install craton[chemistry]"
+            "allowed: pip install 'craton[chemistry]'"
         )
 
 

@@ -184,7 +184,7 @@ def _problem(run: Run) -> Problem:
         from pyscf import scf as pyscf_scf
     except ImportError:
         raise UserError(
-            "bench scf: the package pyscf is not installed; allowed: pip install craton[chemistry]"
+            "bench scf: the package pyscf is not installed; allowed: pip install 'craton[chemistry]'"
         ) from None
     shells = shells_of(o["basis"], set(molecule.symbols))
     printed = {

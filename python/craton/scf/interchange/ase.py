@@ -20,7 +20,7 @@ try:
     from ase import Atoms
     from ase.calculators.calculator import Calculator, all_changes
 except ImportError:
-    raise UserError("ASE: the package ase is not installed; allowed: pip install craton[chemistry]") from None
+    raise UserError("ASE: the package ase is not installed; allowed: pip install 'craton[chemistry]'") from None
 
 if TYPE_CHECKING:
     from craton._craton import World
