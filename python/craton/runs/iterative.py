@@ -20,7 +20,7 @@ from craton.runs.words import counted, duration
 __all__ = ["IterativeRecord", "end_run", "with_options"]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class IterativeRecord(Record):
     """The record of a solver that iterates."""
 

@@ -24,7 +24,7 @@ from craton.hazard.pipeline.work import Work
 from craton.hazard.report import pictures
 from craton.hazard.report.page import write_page
 from craton.hazard.results import read_results
-from craton.hazard.run import resume, run, status
+from craton.hazard.start import resume, run, status
 from craton.pages import figures
 from craton.pages.figures import png
 from craton.runs.progress_file import Progress, Start
@@ -355,14 +355,14 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     work = Work.of(config)
     falling = np.linspace(0.9, 0.1, len(work.levels_g()))
     curves = [HazardCurve(site, measure, 50.0, work.levels_g(), falling) for site in "AB" for measure in MEASURES]
-    monkeypatch.setattr("craton.hazard.run.models_beside", lambda *_: {"BooreAtkinson2008": curves})
+    monkeypatch.setattr("craton.hazard.start.models_beside", lambda *_: {"BooreAtkinson2008": curves})
     recorded = folder.record.read_text()
     logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
     for written in (True, False):
         for site in "AB":
             folder.section(site).unlink()
         if not written:
-            monkeypatch.setattr("craton.hazard.run.write_beside", lambda *_: broken.write_text(""))
+            monkeypatch.setattr("craton.hazard.start.write_beside", lambda *_: broken.write_text(""))
         resume(folder.path)
         assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
         assert folder.record.read_text() == recorded
