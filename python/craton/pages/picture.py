@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 __all__ = ["Picture"]
 
-NOTEBOOK_DPI = 120
+NOTEBOOK_DPI = 100
 CSS_PIXELS_PER_INCH = 80
 """Fewer than the picture has, for screens with finer pixels."""
 

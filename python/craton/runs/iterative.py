@@ -62,6 +62,7 @@ def end_run(
     phase, done, unit: where progress.json says that a run is that has not converged. It keeps its checkpoint.
     """
     record.started = progress.progress.sessions[0].started
+    record.in_directory(folder.path)
     if record.converged:
         return finished(comm, folder, place, progress, record)
     take_place(comm, folder, place, progress)

@@ -118,12 +118,12 @@ def _go(
             record = inversion.go(resolve if config.report.resolution else None)
         except Awaited as awaited:
             context.say(f"{awaited}\nto go on when they are there: craton tomography resume {folder.path}")
-            return inversion.record
+            return inversion.record.in_directory(folder.path)
         if report:
             draw(comm, world, folder)
             context.say(f"report: {folder.report}")
         inversion.files.close()
-    return record
+    return record.in_directory(folder.path)
 
 
 def one_order_of_sums(config: Config) -> AbstractContextManager[object]:
