@@ -77,11 +77,12 @@ def test_waves_with_a_movie(tmp_path):
         tmp_path,
         """
         assert earliest_s < arrival_s < earliest_s + 1.0
-        # along the diagonal the source sends SH waves alone: no station there moves to the side that the plane of symmetry forbids
+        # at 45 degrees from the fault a double couple sends P and SV alone: the stations move along their diagonal
         north, east = seismograms.velocity[:, 0], seismograms.velocity[:, 1]
         assert np.abs(north - east).max() < 0.02 * np.abs(north).max()
-        arrivals = [seismograms.time_s[np.argmax(one > 0.2 * one.max())] for one in np.abs(north)]
-        assert arrivals == sorted(arrivals) and arrivals[-1] > arrivals[0] + 0.5
+        # from one station to the next the waves run along the rock below the layer, at 6 km/s or less
+        arrivals = np.array([seismograms.time_s[np.argmax(one > 0.01 * one.max())] for one in np.abs(north)])
+        assert np.all(np.diff(arrivals) > 0.05) and arrivals[-1] - arrivals[1] > 0.8 * np.hypot(2400, 2400) / 6000, arrivals
         # four lobes: opposite quarters alike, neighbours of opposite sign
         vz = waves.read_snapshots(record.directory / "snapshots.h5").fields["vz"][2, 0]
         at, by = 20, 6
@@ -131,9 +132,7 @@ def test_distributed_arrays(tmp_path):
         tmp_path,
         """
         assert difference < 1e-11 and np.abs(expected).max() > 10
-        assert np.array_equal(view.get(), np.triu(expected)[10:14][:, [3, 12, 13]]) or np.allclose(
-            view.get(), np.triu(expected)[10:14][:, [3, 12, 13]], atol=1e-11
-        )
+        assert np.allclose(elements, np.triu(expected)[10:14][:, [3, 12, 13]], rtol=0, atol=1e-11) and np.any(elements)
         assert np.abs(np.linalg.solve(np.triu(expected) + np.triu(expected, 1).T, right) - solution).max() < 1e-10
         assert np.abs(solution - truth).max() < 1e-10
         assert field.sum() == 10 * 20 + 2 * 80 and field.max() == 3 and drawn == [0, 1, 2, 3, 4]
