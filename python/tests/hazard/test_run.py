@@ -363,7 +363,7 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
             folder.section(site).unlink()
         if not written:
             monkeypatch.setattr("craton.hazard.start.write_beside", lambda *_: broken.write_text(""))
-        resume(folder.path)
+        resume(folder.path, report=True)
         assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
         assert folder.record.read_text() == recorded
         assert ["BooreAtkinson2008.csv:1: nothing; allowed" in log.read_text() for log in logs] == [not written] * 2
