@@ -46,9 +46,10 @@ def run(
 ) -> RunRecord:
     """Collective: a whole inversion as the configuration describes it; leaves a run folder and returns its record.
 
-    comm: None for all ranks. ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them. console: of
-    rich, where rank 0 prints; None for nowhere, in a notebook for the cell's output. report: draws report.html; the record's
-    write_report() does it later. UserError on every rank for a folder that is in use or has results, unless `overwrite`.
+    comm: None for all ranks. ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them.
+
+    console: of rich, where rank 0 prints. None for nowhere, but in a notebook for the cell's output. report: draws report.html; the
+    record's write_report() does it later. UserError on every rank for a folder that is in use or has results, unless `overwrite`.
     """
     comm, console = ranks_and_console(comm, console)
     craton.check_mpi()

@@ -57,8 +57,9 @@ def run(
 ) -> WavesRecord:
     """Collective: the whole run as the configuration describes it; leaves a run folder and returns its record.
 
-    comm: None for all ranks. console: of rich, where rank 0 prints; None for nowhere, in a notebook for the cell's output. report:
-    draws pictures and the report at the end; the record's write_report() does it later. brick_of_rank: see
+    comm: None for all ranks. console: of rich, where rank 0 prints. None for nowhere, but in a notebook for the cell's output.
+
+    report: draws pictures and the report at the end; the record's write_report() does it later. brick_of_rank: see
     craton.waves.placement.place. UserError on every rank for results that may not be replaced, and for what the solver or a file
     refuses.
     """

@@ -6,6 +6,7 @@ Each has assertions of its own, which are executed after its last cell and which
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
 
@@ -180,3 +181,25 @@ def test_an_address_and_a_warning_are_found(tmp_path: Path) -> None:
     nbformat.write(notebook, tmp_path / "bad.ipynb")
     found = complaints(execute(str(tmp_path / "bad.ipynb"), tmp_path))
     assert len(found) == 2 and " at 0x" in found[0] and "old" in found[1]
+
+
+def test_the_page_about_notebooks(tmp_path):
+    """The blocks of docs/notebooks.md are the cells of one notebook."""
+    pytest.importorskip("ipyparallel")
+    page = FOLDER.parents[1] / "docs" / "notebooks.md"
+    blocks = re.findall(r"^```(?:python)?\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    cells = [block for block in blocks if block.startswith(("from ", "import ", "%%px"))]
+    assert len(cells) == 4 and "%%px" in cells[2]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    nbformat.write(notebook, tmp_path / "page.ipynb")
+    done = execute(
+        str(tmp_path / "page.ipynb"),
+        tmp_path,
+        """
+        client.shutdown(hub=True, block=True)
+        cluster.stop_cluster_sync()
+        assert record.converged and Path("charges-run/report.html").is_file() and Path("solution.png").is_file()
+        """,
+    )
+    assert complaints(done) == []
+    assert "<World: rank 1 of 2 on 1 node>" in done.text("%%px")
