@@ -203,3 +203,30 @@ def test_the_page_about_notebooks(tmp_path):
     )
     assert complaints(done) == []
     assert "<World: rank 1 of 2 on 1 node>" in done.text("%%px")
+
+
+START = """
+import logging
+import ipyparallel as ipp
+cluster = ipp.Cluster(engines="mpi", n=2, log_level=logging.ERROR)
+cluster.start_cluster_sync()
+client = cluster.connect_client_sync()
+client.wait_for_engines(2, timeout=120, interactive=False)
+view = client[:]
+"""
+STUCK = """
+import time
+view.execute("from mpi4py import MPI; import craton; world = craton.World(MPI.COMM_WORLD)", block=True)
+waiting = view.execute("assert world.rank == 1, 'rank 0 gives up'; world.barrier()", block=False)
+time.sleep(1)
+assert not waiting.ready()  # rank 1 waits
+"""
+
+
+@pytest.mark.parametrize("cells", [[START], [START, STUCK, "cluster.stop_cluster_sync()"]], ids=["forgotten", "stuck"])
+def test_engines_end_with_the_notebook_and_when_one_waits_for_one_that_failed(cells, tmp_path):
+    """execute() fails if a process is left, as the page about notebooks says that none is."""
+    pytest.importorskip("ipyparallel")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    nbformat.write(notebook, tmp_path / "engines.ipynb")
+    execute(str(tmp_path / "engines.ipynb"), tmp_path)
