@@ -286,7 +286,7 @@ def test_a_run_says_where_it_is(finished, tmp_path):
     folder.finished("B").unlink()
     (run / "curves.csv").unlink()
     before = kept(run)
-    again = resume(run)
+    again = resume(run, report=True)
     assert {one["name"] for one in again.tasks} == {"B: curves", "B: pictures", "all sites: pictures"}
     assert {name for name, what in before.items() if kept(run)[name] != what} == {
         "sites/B/section.part",
@@ -326,6 +326,12 @@ def test_results_without_a_report(finished, tmp_path):
     assert not any(file.exists() for file in half_written)
     assert len(json.loads(done.stdout)["tasks"]) == 13 and "pipeline, 2 cores" in done.stderr
     assert not any((run / name).exists() for name in ("report.html", "overview.part", "sites/A/section.part"))
+
+
+def test_a_record_draws_the_figures_of_its_folder(finished):
+    record = HazardFolder(finished).read_record()
+    assert list(record.figures()) == ["map", "curves", "disaggregation, A", "disaggregation, B", "timeline"]
+    assert "ruptures" in repr(record) and len(repr(record)) < 500
 
 
 def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
