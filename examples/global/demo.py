@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 config = tomography.load_config(Path(__file__).with_name("demo.toml")).replaced("run", directory="demo-python-run")
 console = make_console() if MPI.COMM_WORLD.rank == 0 else None
-record = tomography.run(config, MPI.COMM_WORLD, console=console, overwrite=True)
+record = tomography.run(config, MPI.COMM_WORLD, console=console, overwrite=True, report=True)
 if MPI.COMM_WORLD.rank == 0:
     print(f"variance reduction {100 * record.iterations[-1].variance_reduction:.1f}%")
     print(f"correlation with the target where paths are many: {record.correlation.overall:.2f}")

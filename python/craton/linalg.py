@@ -145,13 +145,17 @@ class OrderedSymmetric:
     methods.
     """
 
-    __slots__ = ("__weakref__", "_core")
+    __slots__ = ("__weakref__", "_core", "_of")
 
     def __init__(self, matrix: SymmetricMatrix, threads: int = 1) -> None:
         require_real("OrderedSymmetric", matrix)
         single = np.dtype(matrix.dtype) == np.float32
         kind = _craton.OrderedSymmetric_f32 if single else _craton.OrderedSymmetric_f64
         self._core: Any = kind(matrix._core, matrix.world, threads)
+        self._of = repr(matrix)
+
+    def __repr__(self) -> str:
+        return f"<OrderedSymmetric copy of {self._of}>"
 
     def matvec(self, x: ArrayLike) -> NDArray[np.float64]:
         """A x, whole on every rank, as x. UserError for another length, and after factorise."""

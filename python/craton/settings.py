@@ -8,7 +8,7 @@ that the check, the error message and the template come from one place.
         directory: str = directory_setting()
         threads: int = setting(1, integer(1, 1024), "of each rank")
 
-    @dataclass(frozen=True, kw_only=True)
+    @dataclass(frozen=True, kw_only=True, repr=False)
     class Config(Configuration):
         tables = {"run": RunConfig}
         run: RunConfig
@@ -27,6 +27,7 @@ import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -252,7 +253,7 @@ def template_of(
 # -------------------------------------------------------------------------------------------------- the whole configuration
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Configuration:
     """A whole configuration: an attribute for each table, and the file. Paths in it are absolute.
 
@@ -299,6 +300,13 @@ class Configuration:
         if run is not None and not run.directory:
             values["run"] = dataclasses.replace(run, directory=str(Path.cwd() / f"{path.stem}-run"))
         return values
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"[{name}]" for name in (*self.tables, *self.listed))
+        return f"<{type(self).__name__} of {self.path.name}: {tables}; to_toml() has every setting>"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.path.name)}</b><pre>{escape(self.to_toml())}</pre>"
 
     def check(self) -> None:
         """Refuses, with wrong(), what no single setting can be wrong about alone."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from craton._extension import extension as _craton
+from craton.described import facts_html
 from craton.errors import UserError
 
 SUFFIXES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128", "int64": "i64"}
@@ -111,9 +111,4 @@ class Array:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        left = '<{0} style="text-align:left">{1}</{0}>'
-        rows = "".join(
-            f"<tr>{left.format('th', escape(name))}{left.format('td', escape(str(value)))}</tr>"
-            for name, value in self._facts().items()
-        )
-        return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
+        return facts_html(type(self).__name__, self._facts())

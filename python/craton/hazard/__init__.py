@@ -9,6 +9,7 @@
     site.velocities(variations)                                        # (variation, direction, time), m/s
     found = hazard.measure(green, [rupture], variations, [2, 3, 5, 10])
     found.measures.rotd50                                              # (variation, period), m/s^2
+    record = hazard.run(hazard.load_config("basin.toml"))              # as craton hazard run; record.figures()
     results = hazard.read_results("basin-run")                         # of craton hazard run: curves, maps, disaggregations
     hazard.map_figure(results, "SA(3.0)", 0.02)                        # a matplotlib Figure; curves_figure and the like
 
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from craton.hazard.config import Config, load_config
     from craton.hazard.forecast.rupture import Rupture, Surface, Variation
     from craton.hazard.motion.green_tensors import GreenTensors
     from craton.hazard.motion.intensity import Measures, measure_records, response_spectra
@@ -31,14 +33,17 @@ if TYPE_CHECKING:
     from craton.hazard.report.pictures import (
         curves_figure,
         disaggregation_figure,
+        figures,
         map_figure,
         rupture_figure,
         seismogram_figure,
         timeline_figure,
     )
     from craton.hazard.results import Results, read_results
+    from craton.hazard.start import resume, run
 
 __all__ = [
+    "Config",
     "GreenTensors",
     "Measures",
     "Results",
@@ -49,12 +54,16 @@ __all__ = [
     "Variation",
     "curves_figure",
     "disaggregation_figure",
+    "figures",
+    "load_config",
     "map_figure",
     "measure",
     "measure_records",
     "measure_rupture",
     "read_results",
     "response_spectra",
+    "resume",
+    "run",
     "rupture_figure",
     "seismogram_figure",
     "timeline_figure",

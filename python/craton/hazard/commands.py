@@ -180,7 +180,7 @@ def run(
     """
     keep_mpi_off()
     check_alone("craton hazard run", INSTEAD)
-    from craton.hazard import run as command
+    from craton.hazard import start as command
     from craton.hazard.config import load_config
     from craton.runs.progress import make_console
 
@@ -221,7 +221,7 @@ def resume(
     """
     keep_mpi_off()
     check_alone("craton hazard resume", INSTEAD)
-    from craton.hazard import run as command
+    from craton.hazard import start as command
     from craton.hazard.config import load_config
     from craton.runs.progress import make_console
 
@@ -244,7 +244,7 @@ add_verbs(
     app,
     "hazard",
     config="craton.hazard.config",
-    status="craton.hazard.run",
+    status="craton.hazard.start",
     report="craton.hazard.report.page",
     shows="which jobs run, which sites are finished, how long it may still take",
     example="basin-run",

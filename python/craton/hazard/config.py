@@ -224,7 +224,7 @@ class HazardConfig:
     distance_width_km: float = setting(5.0, number(1e-3, 1e4, "km"), "km; of a bin of disaggregation")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 

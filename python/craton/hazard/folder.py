@@ -33,7 +33,7 @@ from craton.settings import read_toml
 __all__ = ["HazardFolder", "HazardRecord"]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class HazardRecord(Record):
     """record.json. Times in s. What was computed in the last session that computed something."""
 
@@ -55,6 +55,15 @@ class HazardRecord(Record):
     """of Green's tensors"""
     tasks: list[dict[str, Any]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Ruptures and what was simulated of them."""
+        found = {
+            "ruptures": f"{self.variations:,} variations of {self.ruptures:,} ruptures at each site",
+            "waves": f"{' x '.join(map(str, self.cells))} cells, {self.steps:,} steps",
+        }
+        return found | ({"failed": "; ".join(self.failures)} if self.failures else {})
 
     @property
     def jobs_s(self) -> float:

@@ -20,6 +20,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.described import Described
 from craton.errors import UserError
 from craton.hazard.config import load_config
 from craton.hazard.curves.curves import HazardCurve
@@ -62,14 +63,24 @@ class Chosen:
     """slip_m, onset_s, velocity_m_s (direction, time), number, hypocentre, shaking_g"""
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(Described):
     """What the finished sites of a run have come to."""
 
     work: Work
     folder: HazardFolder
     names: tuple[str, ...]
     """finished"""
+
+    def _facts(self) -> dict[str, object]:
+        sites = f"{', '.join(self.described) or len(self.names)}" + (
+            f"; missing: {', '.join(self.missing)}" if self.missing else ""
+        )
+        return {
+            "sites": f"{len(self.names)} finished: {sites}",
+            "measures": ", ".join(self.imts),
+            "folder": self.folder.path,
+        }
 
     @property
     def missing(self) -> list[str]:

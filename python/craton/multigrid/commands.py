@@ -128,7 +128,7 @@ def run(
     job = start_ranks(
         load, ranks, ranks_per_node, as_json, examine, report=RunReport("multigrid", REPORT, report, as_json)
     )
-    from craton.multigrid import run as command
+    from craton.multigrid import start as command
 
     found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=job.report)
     end_run(found, job.comm, as_json, command.not_converged(found, Path(job.settings.run.directory)))
@@ -153,7 +153,7 @@ def resume(
 
     The solve starts anew: it takes minutes at most and has no checkpoints. A run that has converged stays as it is.
     """
-    from craton.multigrid import run as command
+    from craton.multigrid import start as command
     from craton.multigrid.folder import MultigridFolder
 
     if finished_already(MultigridFolder(directory), as_json):
@@ -198,7 +198,7 @@ add_verbs(
     app,
     "multigrid",
     config="craton.multigrid.config",
-    status="craton.multigrid.run",
+    status="craton.multigrid.start",
     report=REPORT,
     shows="cycle, residual, time spent, files on disk",
     example="charges-run",

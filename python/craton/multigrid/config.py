@@ -128,7 +128,7 @@ class RunConfig:
     threads: int = setting(1, integer(1, 1024), "of each rank; they share its boxes")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 

@@ -31,7 +31,7 @@ class LevelRow:
         return self.grid or [self.box * n for n in self.boxes]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class MultigridRecord(IterativeRecord):
     """What a solve found."""
 
@@ -49,6 +49,14 @@ class MultigridRecord(IterativeRecord):
     """The finest first."""
     unknowns_per_s: float
     """Speed of the F-cycle alone, all ranks together."""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Grid and residual."""
+        return {
+            "grid": f"{' x '.join(map(str, self.cells))} cells, {self.operator}",
+            "residual": f"{self.residuals[-1]:.3g} of {self.tolerance:g}",
+        }
 
 
 class MultigridFolder(RunFolder[MultigridRecord]):

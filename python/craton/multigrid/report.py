@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.multigrid.folder import MultigridFolder, MultigridRecord
-from craton.pages.figures import new_figure
+from craton.pages.figures import Figures, new_figure
 from craton.pages.page import (
     Block,
     Notice,
@@ -30,7 +31,7 @@ from craton.runs.hdf5_files import opened_hdf5
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["write_report"]
+__all__ = ["figures", "write_report"]
 
 MOST_ELONGATED = 6
 """A slice longer than that for its width is drawn wider than it is."""
@@ -67,6 +68,13 @@ def write_report(folder: str | Path) -> Path:
     return place.report
 
 
+def figures(folder: str | os.PathLike[str]) -> Figures:
+    """Convergence and solution of a run. Not collective. UserError as write_report."""
+    place = MultigridFolder(folder)
+    record = place.read_record()
+    return Figures(convergence=_residual_figure(record), solution=_middle(place, record)[0])
+
+
 def _convergence(record: MultigridRecord) -> Section:
     word = "cycle" if record.method == "cycles" else "step"
     rows = []
@@ -99,14 +107,19 @@ def _residual_figure(record: MultigridRecord) -> Figure:
 
 
 def _slice(place: MultigridFolder, record: MultigridRecord) -> Section:
-    """The plane in the middle of the last dimension."""
+    figure, z = _middle(place, record)
+    return Section(
+        "Solution", [Picture(figure, f"u in the plane z = {z:.4g}.", narrow=True)], id="solution", menu="solution"
+    )
+
+
+def _middle(place: MultigridFolder, record: MultigridRecord) -> tuple[Figure, float]:
+    """The solution in the plane in the middle of the last dimension, and where that is."""
     middle = record.cells[2] // 2
     with opened_hdf5(place.solution, "the solution of a run", wrong="cannot be read") as file:
         values = file["u"][:, :, middle]
         hx, hy, hz = file.attrs.get("spacing", [1 / max(record.cells)] * 3)
-    caption = f"u in the plane z = {(middle + 0.5) * hz:.4g}."
-    figure = _slice_figure(values, (record.cells[0] * hx, record.cells[1] * hy))
-    return Section("Solution", [Picture(figure, caption, narrow=True)], id="solution", menu="solution")
+    return _slice_figure(values, (record.cells[0] * hx, record.cells[1] * hy)), (middle + 0.5) * hz
 
 
 @drawing

@@ -1,10 +1,12 @@
-"""Figures without a window: made, turned into bytes, saved. Functions that draw return a Figure; writing it is the caller's."""
+"""Figures without a window: made, turned into bytes, saved, shown in a notebook. Functions that draw return a Figure."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ from craton.errors import UserError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DPI", "new_figure", "png", "save_picture"]
+__all__ = ["DPI", "Figures", "new_figure", "png", "save_picture"]
 
 DPI = 130
 """Pixels per inch of pictures in a page."""
@@ -22,12 +24,28 @@ COMPRESSION = 4
 """Of PNG files: three quarters of the time of level 6, matplotlib's own, for files that are 2% larger."""
 
 
+class Figures(dict[str, "Figure"]):
+    """Figures by name. A notebook shows all of them, one below the other."""
+
+    def __repr__(self) -> str:
+        return f"<Figures: {', '.join(self) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f'<figure><img style="max-width:100%" alt="{escape(name)}" '
+            f'src="data:image/png;base64,{base64.b64encode(png(figure)).decode()}">'
+            f"<figcaption>{escape(name)}</figcaption></figure>"
+            for name, figure in self.items()
+        )
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of so many inches; no global state, no window system."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    from craton.pages.picture import Picture  # loads matplotlib
+
+    figure = Picture(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 

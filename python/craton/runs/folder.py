@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
+from craton.described import Described
 from craton.errors import UserError
 from craton.runs.agreement import Communicator, on_root
 from craton.runs.files import read_json, remove, strict_json, write_text, writing_to
@@ -38,12 +39,16 @@ LOOK_S = 0.1
 """Seconds for which those who only look at a folder may lock it."""
 
 
-class Folder:
+class Folder(Described):
     """A folder that a command fills: locked while it does. What derives from it names the files."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
         self._descriptor: int | None = None
+
+    def _facts(self) -> dict[str, object]:
+        names = [file.name for file in self.results]
+        return {"path": self.path, "holds": ", ".join(names) or "no results"}
 
     @property
     def files(self) -> tuple[pathlib.Path, ...]:
@@ -418,7 +423,7 @@ class RunFolder(Folder, Generic[RecordType]):
         if isinstance(content, dict) and content.get("app", self.app) != self.app:
             raise UserError(f"{self.record}: the record of a run of `craton {content['app']}`; allowed: {wrote}")
         try:
-            return self.record_type.from_dict(content)
+            return self.record_type.from_dict(content).in_directory(self.path)
         except (ValueError, KeyError, TypeError) as problem:
             raise UserError(f"{self.record}: not a run's record ({problem}); allowed: {wrote}") from None
 

@@ -20,7 +20,7 @@ from craton.runs.words import counted, duration
 __all__ = ["IterativeRecord", "end_run", "with_options"]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class IterativeRecord(Record):
     """The record of a solver that iterates."""
 
@@ -62,6 +62,7 @@ def end_run(
     phase, done, unit: where progress.json says that a run is that has not converged. It keeps its checkpoint.
     """
     record.started = progress.progress.sessions[0].started
+    record.in_directory(folder.path)
     if record.converged:
         return finished(comm, folder, place, progress, record)
     take_place(comm, folder, place, progress)

@@ -1,4 +1,4 @@
-"""Progress with rate and time left: a bar on a terminal, a line now and then elsewhere. Only rank 0 shows it."""
+"""Progress with rate and time left: a bar on a terminal or in a notebook, a line now and then elsewhere. Only rank 0 shows it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.text import Text
 
 from craton._launch import TERMINAL
+from craton.runs.notebook import Meter, NotebookConsole
 from craton.runs.words import rate_text
 
 __all__ = ["ProgressBar", "make_console"]
@@ -65,10 +66,14 @@ class ProgressBar:
         self._last_tenth = 0
         self._task: TaskID | None = None
         self._bar: Progress | None = None
+        self._meter: Meter | None = None
 
     def __enter__(self) -> Self:
         self._started = self._last_line = time.monotonic()
-        if self._console is not None and self._console.is_terminal:
+        if isinstance(self._console, NotebookConsole):
+            self._meter = self._console.meter
+            self._show_in_notebook()
+        elif self._console is not None and self._console.is_terminal:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
@@ -89,6 +94,8 @@ class ProgressBar:
         self._total = self._total if total is None else total
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=self._total)
+        elif self._meter is not None:
+            self._show_in_notebook()
         elif self._console is not None:
             self._line_if_due()
 
@@ -107,6 +114,8 @@ class ProgressBar:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if self._meter is not None:
+            self._show_in_notebook(last=True)
         sys.stdout.flush()
 
     def _line_if_due(self) -> None:
@@ -119,13 +128,20 @@ class ProgressBar:
         if not due or self._console is None:
             return
         self._last_tenth, self._last_line = tenth, now
+        percent = 100 * self._done // max(self._total, 1)
+        self._console.print(f"{self._label}: {percent:3d}%  {self._text(now)}")
+
+    def _show_in_notebook(self, *, last: bool = False) -> None:
+        assert self._meter is not None
+        self._meter.show(self._label, self._text(time.monotonic()), self._done / max(self._total, 1), last=last)
+
+    def _text(self, now: float) -> str:
+        """How many are done, how fast, and how long it takes still; or took."""
         elapsed = max(now - self._started, 1e-9)
         rate = (self._done - self._before) / elapsed
+        finished = self._done >= self._total
         left = f"{(self._total - self._done) / rate:.0f} s left" if rate and not finished else f"{elapsed:.1f} s"
-        percent = 100 * self._done // max(self._total, 1)
-        self._console.print(
-            f"{self._label}: {percent:3d}%  {self._done}/{self._total} {self._unit}  {self._rate(rate)}  {left}"
-        )
+        return f"{self._done}/{self._total} {self._unit}  {self._rate(rate)}  {left}"
 
 
 class _RateColumn(ProgressColumn):

@@ -10,6 +10,7 @@ record = WavesRecord(cells=[30, 28, 24], **facts_of("waves", config.path, config
 
 from __future__ import annotations
 
+import importlib
 import json
 import platform
 import shlex
@@ -20,12 +21,18 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from craton._extension import extension as _craton
+from craton.described import Described
+from craton.errors import UserError
 from craton.runs.files import strict_json
+from craton.runs.words import counted, duration
+
+if TYPE_CHECKING:
+    from craton.pages.figures import Figures
 
 __all__ = ["Plain", "Record", "Session", "command_line", "facts_of", "now", "rebuilt", "title_of", "versions"]
 
@@ -57,9 +64,12 @@ class Session:
     """Wall clock."""
 
 
-@dataclass(kw_only=True)
-class Record(Plain):
-    """What record.json holds. A run writes it at the latest when it has finished; unknown fields are left out in reading."""
+@dataclass(kw_only=True, repr=False)
+class Record(Plain, Described):
+    """What record.json holds. A run writes it at the latest when it has finished; unknown fields are left out in reading.
+
+    Run and resume return it: its figures() and write_report() draw what is in the run's folder, each time that they are called.
+    """
 
     app: str
     """The application: tomography, waves, hazard, multigrid, scf."""
@@ -88,6 +98,49 @@ class Record(Plain):
     def spent_s(self) -> float:
         """Wall clock of all sessions."""
         return sum(session.seconds for session in self.sessions)
+
+    @property
+    def directory(self) -> Path | None:
+        """The run's folder; None for a record that was not read from one and is of no run of this process."""
+        found: Path | None = vars(self).get("_directory")
+        return found
+
+    def in_directory(self, path: Path) -> Self:
+        """The same record, which knows its folder now. record.json does not name it: folders are moved."""
+        vars(self)["_directory"] = path.absolute()
+        return self
+
+    def figures(self) -> Figures:
+        """The run's pictures by name, drawn from the files in its folder: figures of matplotlib. Not collective."""
+        found: Figures = self._drawing().figures(self._known_directory())
+        return found
+
+    def write_report(self) -> Path:
+        """Draws the run's report.html, and returns its path. Not collective."""
+        found: Path = self._drawing().write_report(self._known_directory())
+        return found
+
+    def _drawing(self) -> Any:
+        """The application's package, by its name: it stands above this one, which must not import it."""
+        return importlib.import_module(f"craton.{self.app}")
+
+    def _known_directory(self) -> Path:
+        if self.directory is None:
+            raise UserError(
+                f"{type(self).__name__}: its folder is not known; allowed: the record that run() returns or read_record() reads"
+            )
+        return self.directory
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What the application says of the run in a few words: label, text."""
+        return {}
+
+    def _facts(self) -> dict[str, object]:
+        state = "finished" if self.finished else "not finished"
+        by = f"{counted(self.ranks, 'rank')} of {counted(self.threads, 'thread')}"
+        facts: dict[str, object] = {"run": f"craton {self.app}, {self.title}: {state}", **self.told}
+        return facts | {"time": f"{duration(self.spent_s)} on {by}", "folder": self.directory or "not known"}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:

@@ -84,4 +84,5 @@ def finished(comm: Communicator, folder: Place, place: Place, progress: Progress
 
     take_place(comm, folder, place, progress)
     on_root(comm, write)
+    record.in_directory(folder.path)
     progress.file = None

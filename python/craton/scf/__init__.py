@@ -17,8 +17,10 @@ Forces, geometries and vibrations:
     found = scf.optimise(calculation)
     scf.vibrations(found.calculation).frequencies_cm1
 
-What a run of `craton scf` has left:
+A run with a folder, as `craton scf run`, and what it has left:
 
+    record = scf.run(scf.load_config("water.toml"))
+    record.figures()    # matplotlib Figures by name; record.write_report() draws report.html
     record = scf.ScfFolder("water-run").read_record()
     record.energy_hartree, record.mulliken_charges
     scf.orbital_figure(scf.StoredOrbitals("water-run/orbitals.h5"), "lumo")  # a matplotlib Figure
@@ -36,6 +38,7 @@ from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.scf.basis_sets import make_basis, placed_shells, shells_of
+    from craton.scf.config import Config, load_config
     from craton.scf.engines.fock import DistributedFock
     from craton.scf.engines.libcint import find_libcint, open_libcint
     from craton.scf.files.checkpoint import Checkpoint
@@ -53,10 +56,13 @@ if TYPE_CHECKING:
     from craton.scf.iteration.stability import Stability, stability
     from craton.scf.molecule import BOHR_ANGSTROM, Molecule
     from craton.scf.pictures.orbital import draw_orbital, orbital_figure
+    from craton.scf.report import figures, write_report
+    from craton.scf.start import resume, run
 
 __all__ = [
     "BOHR_ANGSTROM",
     "Checkpoint",
+    "Config",
     "DIIS",
     "DistributedFock",
     "HartreeFock",
@@ -74,17 +80,22 @@ __all__ = [
     "UKS",
     "Vibrations",
     "draw_orbital",
+    "figures",
     "find_libcint",
+    "load_config",
     "make_basis",
     "open_libcint",
     "optimise",
     "orbital_figure",
     "placed_shells",
+    "resume",
+    "run",
     "shells_of",
     "stability",
     "vibrations",
     "write_cube",
     "write_molden",
+    "write_report",
 ]
 
 _, __getattr__, __dir__ = lazy_names(__name__)

@@ -178,7 +178,7 @@ def run(
     from craton.scf.check import examine
 
     job = start_ranks(load, ranks, ranks_per_node, as_json, examine, report=RunReport("scf", REPORT, report, as_json))
-    from craton.scf import run as command
+    from craton.scf import start as command
 
     found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=job.report)
     end_run(found, job.comm, as_json, command.not_converged(found, Path(job.settings.run.directory)))
@@ -205,7 +205,7 @@ def resume(
     Iterations continue from the density of the last checkpoint; DIIS starts anew. A run that has converged stays as it is. To
     change the method or the convergence, start a new run with --start.
     """
-    from craton.scf import run as command
+    from craton.scf import start as command
     from craton.scf.folder import ScfFolder
 
     if finished_already(ScfFolder(directory), as_json):
@@ -251,7 +251,7 @@ add_verbs(
     app,
     "scf",
     config="craton.scf.config",
-    status="craton.scf.run",
+    status="craton.scf.start",
     report=REPORT,
     shows="iteration, energy, time spent and left, files on disk",
     example="water-run",

@@ -167,7 +167,7 @@ class RunConfig:
     library: str = setting("", text, 'file of libcint; "": $CRATON_LIBCINT, else the one that is found', path="input")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 

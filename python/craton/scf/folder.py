@@ -27,7 +27,7 @@ class IterationRow:
     """Wall clock of J and K."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class ScfRecord(IterativeRecord):
     """What a calculation found: hartree, debye, elementary charges."""
 
@@ -69,6 +69,14 @@ class ScfRecord(IterativeRecord):
     zero_point_hartree: float | None = None
     balance: list[dict[str, float]] | None = None
     """Tasks and seconds of each rank, over all builds of J and K, where matrices are over ranks."""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Energy and method."""
+        return {
+            "energy": f"{self.energy_hartree:.10f} hartree",
+            "calculation": f"{self.molecule}, {self.method}/{self.basis}",
+        }
 
 
 @dataclass

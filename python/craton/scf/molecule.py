@@ -101,13 +101,13 @@ class Molecule:
         _check_distances(symbols, positions, f"molecule {origin}")
         return cls(symbols, positions, charge, multiplicity)
 
-    def write_xyz(self, path: Path, comment: str = "") -> None:
+    def write_xyz(self, path: str | Path, comment: str = "") -> None:
         """An XYZ file, in Angstrom. UserError where it cannot be written."""
         from craton.runs.files import write_text
 
         positions = self.positions_bohr * BOHR_ANGSTROM
         lines = [f"{s:2} " + " ".join(f"{x:17.10f}" for x in at) for s, at in zip(self.symbols, positions, strict=True)]
-        write_text(path, "\n".join([str(len(lines)), " ".join(comment.split()), *lines]) + "\n")
+        write_text(Path(path), "\n".join([str(len(lines)), " ".join(comment.split()), *lines]) + "\n")
 
     @property
     def charges(self) -> NDArray[np.float64]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from craton.errors import UserError
-from craton.pages.figures import new_figure
+from craton.pages.figures import Figures, new_figure
 from craton.pages.page import (
     Block,
     Columns,
@@ -37,7 +38,7 @@ from craton.scf.summary import EV
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["write_report"]
+__all__ = ["figures", "write_report"]
 
 LEVELS_SHOWN = 12
 """Orbitals on each side of the gap in the table; the picture has those within a range of energies."""
@@ -78,6 +79,23 @@ def write_report(folder: str | Path) -> Path:
     page = Page(record.title, f"{record.molecule} {by}", about, blocks)
     write_text(place.report, render(page))
     return place.report
+
+
+def figures(folder: str | os.PathLike[str]) -> Figures:
+    """convergence, energies, spectrum (of a run with vibrations) and the orbitals that [output] pictures names. Not collective.
+
+    UserError where there is no run.
+    """
+    place = ScfFolder(folder)
+    record = place.read_record()
+    found = Figures(convergence=_convergence_figure(record), energies=_energies_figure(record))
+    if record.vibrations:
+        found["spectrum"] = _spectrum(record)
+    wanted = record.config["output"]["pictures"]
+    if wanted and place.orbitals.exists():
+        stored = StoredOrbitals(place.orbitals)
+        found |= {which: orbital_figure(stored, *named(which)) for which in wanted}
+    return found
 
 
 def _numbers(record: ScfRecord) -> Numbers:

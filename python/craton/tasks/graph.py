@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from craton.described import Described
+
 __all__ = ["Graph", "Task"]
 
 
@@ -49,7 +51,7 @@ class Task:
         return [*self.command(), *self.start_ranks]
 
 
-class Graph:
+class Graph(Described):
     """Tasks in their given order, with what each waits for. ValueError for a name given twice, an unknown name or a circle."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -66,6 +68,9 @@ class Graph:
                 self.followers[one].append(number)
         self.chain = self._chains()
         """predicted s from the beginning of each task to the end of the longest chain of tasks that wait for it"""
+
+    def _facts(self) -> dict[str, object]:
+        return {"tasks": len(self.tasks)}
 
     def done(self) -> list[bool]:
         """Looks which results are there."""

@@ -12,6 +12,7 @@ from multiprocessing.connection import wait
 
 from craton._mpi_folders import remove_abandoned
 from craton._with_parent import die_with_parent
+from craton.described import Described
 from craton.tasks.backend import Ended
 from craton.tasks.forked import JobServer
 from craton.tasks.graph import Task
@@ -23,7 +24,7 @@ SECONDS_TO_END = 5.0
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-class LocalBackend:
+class LocalBackend(Described):
     """A Backend. Each task is a process group of its own, which ends with this process, even if that ends by kill -9.
 
     BLAS has one thread in each; a program that wants more sets it itself.
@@ -34,6 +35,9 @@ class LocalBackend:
         self._environment = dict(os.environ if environment is None else environment) | dict.fromkeys(ONE_THREAD, "1")
         self._programs: dict[str, _Program] = {}
         self._servers: dict[str, JobServer] = {}
+
+    def _facts(self) -> dict[str, object]:
+        return {"processes": "of this machine"}
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Starts the servers of the tasks' modules: they import while the first programs run."""

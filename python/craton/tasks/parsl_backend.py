@@ -24,6 +24,7 @@ from typing import Any
 
 from craton import _with_parent
 from craton._launch import SETTINGS
+from craton.described import Described
 from craton.errors import UserError
 from craton.tasks.backend import Ended
 from craton.tasks.graph import Task
@@ -40,7 +41,7 @@ LOOK_EVERY_S = 5.0
 """At processes of Parsl that nobody else would miss."""
 
 
-class ParslBackend:
+class ParslBackend(Described):
     """A Backend. Each task goes to the executor whose workers have the fewest cores that are enough.
 
     file: the configuration, Python as Parsl has it. folder: for Parsl's own logs and the word of this run, on the shared file
@@ -61,6 +62,9 @@ class ParslBackend:
         self._retries = 0
         self._unseen: list[tuple[float, Task, Ended]] = []
         self._looked = 0.0
+
+    def _facts(self) -> dict[str, object]:
+        return {"configuration": self.file, "folder": self.folder}
 
     @property
     def cores(self) -> int:

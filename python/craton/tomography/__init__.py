@@ -5,6 +5,7 @@
     config = tomography.load_config("demo.toml")
     record = tomography.run(config, MPI.COMM_WORLD)
     print(record.iterations[-1].variance_reduction)
+    record.figures()    # matplotlib Figures by name; record.write_report() draws report.html
     tomography.slices(tomography.read_fields("demo-run"), [100.0, 300.0]).figure    # a matplotlib Figure; section, profile, fit
 
 Names are loaded when they are first used, so that reading a configuration does not start MPI.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from craton.tomography.posterior.run import posterior_of_run
     from craton.tomography.posterior.strength import choose_strength
     from craton.tomography.report.drawing import Drawing, fit, profile, section, slices
+    from craton.tomography.report.figures import figures
     from craton.tomography.report.page import write_report
     from craton.tomography.results import Results, read_results
     from craton.tomography.start import resume, run
@@ -40,6 +42,7 @@ __all__ = [
     "RunFolder",
     "RunRecord",
     "choose_strength",
+    "figures",
     "fit",
     "load_config",
     "load_prior",
@@ -66,6 +69,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.tomography.posterior.analysis": ["Posterior"],
         "craton.tomography.posterior.run": ["Questions", "posterior_of_run"],
         "craton.tomography.posterior.strength": ["choose_strength"],
+        "craton.tomography.report.figures": ["figures"],
         "craton.tomography.report.page": ["write_report"],
         "craton.tomography.model.fields": ["Fields", "read_fields"],
         "craton.tomography.report.drawing": ["Drawing", "fit", "profile", "section", "slices"],

@@ -15,6 +15,7 @@ from craton.runs import folder as run_folders
 from craton.runs.files import read_hdf5, remove, replaced, write_hdf5
 from craton.runs.folder import RunFile
 from craton.runs.record import Record
+from craton.runs.words import counted
 from craton.tomography.config.load import Config, as_it_was
 
 FREE = (
@@ -219,7 +220,7 @@ class FoundCorrections:
         )
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class RunRecord(Record):
     """What was run, how far it came and how long it took: record.json."""
 
@@ -259,6 +260,20 @@ class RunRecord(Record):
     """Of earthquakes and stations, where they are unknowns."""
     judgement: Judgement | None = None
     """What the end of the run is worth; None until there is one."""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Data, unknowns, and how well the last model explains the data."""
+        found = {
+            "data": f"{counted(self.paths, 'window')} of {counted(self.events, 'event')} at {counted(self.stations, 'station')}",
+            "unknowns": f"{self.lateral_knots} x {self.radial_knots} knots",
+        }
+        if self.iterations:
+            last = self.iterations[-1]
+            found["iterations"] = f"{last.iteration}, variance reduction {100 * last.variance_reduction:.1f}%"
+        if self.judgement is not None:
+            found["fit"] = f"2 chi/N = {self.judgement.fit:.3f}"
+        return found
 
 
 class RunFolder(run_folders.RunFolder[RunRecord]):

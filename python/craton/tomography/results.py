@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.described import Described
 from craton.errors import UserError
 from craton.pages import projection
 from craton.seismology.geometry.latitudes import geographic_deg
@@ -30,8 +31,8 @@ f64 = NDArray[np.float64]
 MAP_DEPTHS_KM = (100.0, 300.0, 600.0, 1200.0, 2000.0, 2700.0)
 
 
-@dataclass
-class Results:
+@dataclass(repr=False)
+class Results(Described):
     """What a run folder holds, ready to draw."""
 
     record: RunRecord
@@ -39,6 +40,9 @@ class Results:
     model: dict[str, Any]
     observations: Observations
     folder: pathlib.Path
+
+    def _facts(self) -> dict[str, object]:
+        return {"run": self.record.title, **self.record.told, "folder": self.folder}
 
     @property
     def finished(self) -> bool:

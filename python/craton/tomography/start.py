@@ -6,10 +6,9 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from mpi4py import MPI
-
 import craton
 from craton.runs.agreement import on_root, on_some
+from craton.runs.calling import ranks_and_console
 from craton.runs.progress import make_console
 from craton.runs.progress_file import Start
 from craton.runs.running import begun, resumed
@@ -25,6 +24,7 @@ from craton.tomography.results import section_place
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from mpi4py import MPI
     from rich.console import Console
 
     from craton.runs.progress_file import ProgressFile
@@ -42,15 +42,16 @@ def run(
     ranks_per_node: int = 0,
     console: Console | None = None,
     overwrite: bool = False,
-    report: bool = True,
+    report: bool = False,
 ) -> RunRecord:
     """Collective: a whole inversion as the configuration describes it; leaves a run folder and returns its record.
 
-    comm: None for all ranks. ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them. console: of
-    rich, where rank 0 prints; None for nowhere. report: draws report.html. UserError on every rank for a folder that is in use or
-    has results, unless `overwrite`.
+    comm: None for all ranks. ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them.
+
+    console: of rich, where rank 0 prints. None for nowhere, but in a notebook for the cell's output. report: draws report.html; the
+    record's write_report() does it later. UserError on every rank for a folder that is in use or has results, unless `overwrite`.
     """
-    comm = comm or MPI.COMM_WORLD
+    comm, console = ranks_and_console(comm, console)
     craton.check_mpi()
     folder = RunFolder(config.run.directory)
     inputs = {
@@ -71,14 +72,14 @@ def resume(
     comm: MPI.Comm | None = None,
     ranks_per_node: int = 0,
     console: Console | None = None,
-    report: bool = True,
+    report: bool = False,
 ) -> RunRecord:
     """Collective, on any number of ranks: goes on with a run that was ended, and returns its record.
 
     Of a run that has finished the record is returned as it is. config: may differ from the run's own in the settings that
     craton.tomography.folder.FREE names; None for the run's own. Other arguments and errors are those of `run`.
     """
-    comm = comm or MPI.COMM_WORLD
+    comm, console = ranks_and_console(comm, console)
     craton.check_mpi()
     folder = RunFolder(directory)
     config = on_root(comm, lambda: folder.config_to_resume(config))
@@ -118,12 +119,12 @@ def _go(
             record = inversion.go(resolve if config.report.resolution else None)
         except Awaited as awaited:
             context.say(f"{awaited}\nto go on when they are there: craton tomography resume {folder.path}")
-            return inversion.record
+            return inversion.record.in_directory(folder.path)
         if report:
             draw(comm, world, folder)
             context.say(f"report: {folder.report}")
         inversion.files.close()
-    return record
+    return record.in_directory(folder.path)
 
 
 def one_order_of_sums(config: Config) -> AbstractContextManager[object]:

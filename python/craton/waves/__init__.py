@@ -7,7 +7,9 @@
     setup = waves.Setup(config)            # grid, medium, sources, receivers
     setup.medium.sample(setup.grid, box)   # vp, vs, rho, qp, qs of any box of cells
     setup.sources(box, dt_s)               # what reaches into it
-    waves.Simulation(config, world, comm)  # steps it (collective); `craton waves run` does that with files
+    record = waves.run(config)             # collective: steps it, and leaves a folder with files, as `craton waves run`
+    record.figures()                       # matplotlib Figures by name; record.write_report() draws report.html
+    waves.Simulation(config, world, comm)  # what run() steps (collective)
     waves.read_seismograms("my-run")       # names, positions, velocity (station, 3, time); read_snapshots likewise
     record = waves.WavesFolder("my-run").read_record()
     waves.record_section_figure(waves.read_seismograms("my-run"), record)    # a matplotlib Figure; snapshots_figure, map_figure
@@ -40,9 +42,10 @@ if TYPE_CHECKING:
     from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
     from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
     from craton.seismology.wave_run.setup import Setup
-    from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
+    from craton.waves.pictures import figures, map_figure, movie, record_section_figure, snapshots_figure
     from craton.waves.report import write_report
     from craton.waves.simulation import Simulation
+    from craton.waves.start import resume, run
 
 __all__ = [
     "Box",
@@ -68,6 +71,7 @@ __all__ = [
     "bricks",
     "decompose",
     "examine",
+    "figures",
     "iterate_srf",
     "load_config",
     "map_figure",
@@ -87,6 +91,8 @@ __all__ = [
     "read_snapshots",
     "read_stations",
     "record_section_figure",
+    "resume",
+    "run",
     "snapshots_figure",
     "source_time",
     "template",

@@ -92,7 +92,7 @@ def run(
     of incomplete files end in .partial. `craton waves resume` continues a run that was interrupted.
     """
     from craton.seismology.wave_run.config import load_config
-    from craton.waves import run as waves
+    from craton.waves import start as waves
     from craton.waves.placement import check_ranks, read_placement
 
     def load() -> Config:
@@ -129,7 +129,7 @@ def resume(
     """
     from craton.seismology.wave_run.config import load_config
     from craton.seismology.wave_run.folder import WavesFolder
-    from craton.waves import run as waves
+    from craton.waves import start as waves
     from craton.waves.placement import check_ranks, read_placement
 
     folder = WavesFolder(directory)
@@ -181,7 +181,7 @@ add_verbs(
     app,
     "waves",
     config="craton.seismology.wave_run.config",
-    status="craton.waves.run",
+    status="craton.waves.start",
     report=REPORT,
     shows="time step, speed, time left, files on disk",
     example="layer-run",

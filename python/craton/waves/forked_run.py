@@ -22,7 +22,7 @@ from craton._mpi_folders import own_folders
 from craton.cli.launching import communicator, console_of
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
-from craton.waves import run as waves
+from craton.waves import start as waves
 
 if TYPE_CHECKING:
     from mpi4py import MPI

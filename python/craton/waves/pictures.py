@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,16 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
-from craton.pages.figures import new_figure
+from craton.pages.figures import Figures, new_figure
 from craton.pages.maps import label_axes
 from craton.pages.style import ACCENT, INK, OBSERVED, drawing, styled
 from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.config_tables import BoundaryConfig
-from craton.seismology.wave_run.folder import WavesRecord
+from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.refinement import COARSER
-from craton.seismology.wave_run.results import Seismograms, Snapshots
+from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
 
-__all__ = ["map_figure", "movie", "record_section_figure", "snapshots_figure"]
+__all__ = ["figures", "map_figure", "movie", "record_section_figure", "snapshots_figure"]
 
 MOST_TRACES = 60
 MOST_FRAMES = 120
@@ -45,6 +46,22 @@ FRAME_MS = 80
 STAR = "#ffd34d"
 Extent = tuple[float, float, float, float]
 """y from, to, x from, to, km"""
+
+
+def figures(folder: str | os.PathLike[str]) -> Figures:
+    """map, and as far as the run has recorded them seismograms and snapshots. Not collective.
+
+    UserError for a folder without the record of a run that has ended.
+    """
+    place = WavesFolder(folder)
+    record = place.read_record()
+    stations = read_seismograms(place) if place.seismograms.is_file() else None
+    found = Figures(map=map_figure(record, stations))
+    if stations is not None:
+        found["seismograms"] = record_section_figure(stations, record)
+    if place.snapshots.is_file():
+        found["snapshots"] = snapshots_figure(read_snapshots(place.snapshots), record, stations)
+    return found
 
 
 @drawing

@@ -10,7 +10,7 @@
     simulation.advance(simulation.steps)
     simulation.finish()
 
-All ranks make the same calls. `craton waves run` is this with a folder round it (run.py).
+All ranks make the same calls. `craton waves run` is this with a folder round it (start.py).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.described import Described
 from craton.runs.agreement import on_all, on_root
 from craton.seismology.geometry.grid import Box
 from craton.seismology.sources.point_sources import COMPONENTS, PointSources, Source
@@ -53,7 +54,7 @@ Module = Callable[[int, float, dict[str, NDArray[np.float32]], tuple[int, int, i
 """(step, time_s of its stress, fields of this rank (nz, ny, nx), where they begin in the box, counted in strides)."""
 
 
-class Simulation:
+class Simulation(Described):
     """A solver on all ranks, at step 0."""
 
     def __init__(
@@ -87,6 +88,15 @@ class Simulation:
         self._set_sources()
         self._fed_until = 0
         self._checked_at = 0
+
+    def _facts(self) -> dict[str, object]:
+        grid = " and ".join(f"{' x '.join(map(str, each.part.cells))} cells" for each in self.grids)
+        return {
+            "step": f"{self.step} of {self.steps}",
+            "dt": f"{self.dt_s:.6g} s",
+            "grid": grid,
+            "ranks": self.comm.size,
+        }
 
     @property
     def step(self) -> int:

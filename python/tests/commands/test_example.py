@@ -41,8 +41,8 @@ def test_a_copy_is_complete_and_its_commands_find_their_files(
         assert (tmp_path / name / file).read_bytes() == (folder() / name / file).read_bytes()
     for command in told["commands"]:
         words = shlex.split(command, comments=True)
-        assert words[0] in ("craton", "python", "mpiexec")
-        named = [word for word in words if Path(word).suffix in (".toml", ".py", ".xyz")]
+        assert words[0] in ("craton", "python", "mpiexec", "jupyter")
+        named = [word for word in words if Path(word).suffix in (".toml", ".py", ".xyz", ".ipynb")]
         assert named and all(word in told["files"] for word in named)
 
 

@@ -47,7 +47,7 @@ def test_what_is_said_of_a_wrong_engine(tmp_path):
     assert not (tmp_path / "run").exists()
     wide = load_config(config, parsl_config=str(configuration(tmp_path)), engine="parsl", cores=2, threads=2)
     with pytest.raises(UserError, match=r"A: waves x: needs 2 cores for 1 ranks; allowed: .* 1 \(here\), or fewer"):
-        from craton.hazard.run import run
+        from craton.hazard.start import run
 
         run(wide.replaced("run", directory=str(tmp_path / "run")))
     assert not (tmp_path / "run").exists()

@@ -24,7 +24,7 @@ from craton.hazard.pipeline.work import Work
 from craton.hazard.report import pictures
 from craton.hazard.report.page import write_page
 from craton.hazard.results import read_results
-from craton.hazard.run import resume, run, status
+from craton.hazard.start import resume, run, status
 from craton.pages import figures
 from craton.pages.figures import png
 from craton.runs.progress_file import Progress, Start
@@ -286,7 +286,7 @@ def test_a_run_says_where_it_is(finished, tmp_path):
     folder.finished("B").unlink()
     (run / "curves.csv").unlink()
     before = kept(run)
-    again = resume(run)
+    again = resume(run, report=True)
     assert {one["name"] for one in again.tasks} == {"B: curves", "B: pictures", "all sites: pictures"}
     assert {name for name, what in before.items() if kept(run)[name] != what} == {
         "sites/B/section.part",
@@ -328,6 +328,12 @@ def test_results_without_a_report(finished, tmp_path):
     assert not any((run / name).exists() for name in ("report.html", "overview.part", "sites/A/section.part"))
 
 
+def test_a_record_draws_the_figures_of_its_folder(finished):
+    record = HazardFolder(finished).read_record()
+    assert list(record.figures()) == ["map", "curves", "disaggregation, A", "disaggregation, B", "timeline"]
+    assert "ruptures" in repr(record) and len(repr(record)) < 500
+
+
 def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
     """Parts that jobs have drawn are taken as they are, but drawn again by `craton hazard report`; the same page."""
     run = tmp_path / "run"
@@ -355,15 +361,15 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     work = Work.of(config)
     falling = np.linspace(0.9, 0.1, len(work.levels_g()))
     curves = [HazardCurve(site, measure, 50.0, work.levels_g(), falling) for site in "AB" for measure in MEASURES]
-    monkeypatch.setattr("craton.hazard.run.models_beside", lambda *_: {"BooreAtkinson2008": curves})
+    monkeypatch.setattr("craton.hazard.start.models_beside", lambda *_: {"BooreAtkinson2008": curves})
     recorded = folder.record.read_text()
     logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
     for written in (True, False):
         for site in "AB":
             folder.section(site).unlink()
         if not written:
-            monkeypatch.setattr("craton.hazard.run.write_beside", lambda *_: broken.write_text(""))
-        resume(folder.path)
+            monkeypatch.setattr("craton.hazard.start.write_beside", lambda *_: broken.write_text(""))
+        resume(folder.path, report=True)
         assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
         assert folder.record.read_text() == recorded
         assert ["BooreAtkinson2008.csv:1: nothing; allowed" in log.read_text() for log in logs] == [not written] * 2

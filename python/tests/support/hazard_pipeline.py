@@ -20,7 +20,7 @@ from craton.hazard.report.page import write_results
 from craton.hazard.results import Results, read_results
 from craton.runs.record import facts_of
 from craton.seismology.wave_run.config import load_config as load_waves_config
-from craton.waves import run as waves
+from craton.waves import start as waves
 from helpers import environment_without_mpi
 from mpi4py import MPI
 

@@ -14,7 +14,7 @@ from craton.seismology.sources.srf import Subfault, write_srf
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.setup import Setup
-from craton.waves.run import run
+from craton.waves.start import run
 from mpi4py import MPI
 from scipy.interpolate import CubicSpline
 

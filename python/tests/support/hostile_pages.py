@@ -109,7 +109,7 @@ def tomography(folder, small_config):
 def waves(folder, _):
     from craton.seismology.wave_run.config import load_config
     from craton.waves.report import write_report
-    from craton.waves.run import run
+    from craton.waves.start import run
     from mpi4py import MPI
     from wave_config import write_config
 

@@ -448,7 +448,7 @@ class _MediaParts:
 def wave_run(folder: Path) -> Path:
     """The folder of a small run."""
     from craton.seismology.wave_run.config import load_config
-    from craton.waves.run import run
+    from craton.waves.start import run
     from mpi4py import MPI
 
     config = support("wave_config").write_config(folder)

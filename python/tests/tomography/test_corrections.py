@@ -56,7 +56,7 @@ LEFT = {"origin_time_s": 0.4, "moment_tensor": 0.6, "station_time_s": 0.5}
 @pytest.fixture(scope="module")
 def solved(small_config, tmp_path_factory):
     config = wrong(small_config, tmp_path_factory.mktemp("corrections") / "run", **ASKED)
-    return config, start.run(config, MPI.COMM_SELF)
+    return config, start.run(config, MPI.COMM_SELF, report=True)
 
 
 def test_unknowns_have_places_of_their_own(table):

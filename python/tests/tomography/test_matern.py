@@ -259,7 +259,7 @@ def config(small_config, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def record(config):
-    return inversion.run(config, MPI.COMM_SELF, console=make_console())
+    return inversion.run(config, MPI.COMM_SELF, console=make_console(), report=True)
 
 
 def test_an_inversion_explains_the_data_and_finds_the_target(config, record, small_config, tmp_path):

@@ -34,7 +34,7 @@ from craton.tomography.theory.typical_kernels import typical_windows
 @pytest.fixture(scope="module")
 def folder(small_config, tmp_path_factory):
     config = small_config.replaced("run", directory=str(tmp_path_factory.mktemp("report") / "run"))
-    inversion.run(config.replaced("inversion", max_iterations=1), MPI.COMM_SELF)
+    inversion.run(config.replaced("inversion", max_iterations=1), MPI.COMM_SELF, report=True)
     return RunFolder(config.run.directory)
 
 
@@ -82,7 +82,7 @@ def test_an_interrupted_run_has_a_report_without_what_it_lacks(small_config, tmp
     monkeypatch.setattr(Inversion, "finish", interrupted)
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
     with pytest.raises(KeyboardInterrupt):
-        inversion.run(config, MPI.COMM_SELF)
+        inversion.run(config, MPI.COMM_SELF, report=True)
     text = write_report(tmp_path / "run").read_text(encoding="utf-8")
     assert len(checked(text).pictures) == 6
     assert "unfinished: this is what was saved up to iteration 1" in text
@@ -95,7 +95,7 @@ def test_report_on_data_from_a_file_speaks_of_no_input_model(small_config, tmp_p
     inversion.run(first, MPI.COMM_SELF, report=False)
     second = config.replaced("run", directory=str(tmp_path / "second"))
     second = second.replaced("data", kind="file", file=str(tmp_path / "first" / "data.h5"))
-    inversion.run(second, MPI.COMM_SELF)
+    inversion.run(second, MPI.COMM_SELF, report=True)
     text = (tmp_path / "second" / "report.html").read_text(encoding="utf-8")
     assert "<b>The observed data are synthetic.</b> They were read from a file" in text
     assert "input model" not in text and "spline basis" not in text and "Input and output" not in text
@@ -161,7 +161,7 @@ def three_components(small_config, tmp_path_factory):
         config.replaced("modes", shortest_period_s=260.0).replaced("theory", kind="nact").replaced("paths", maximum=16)
     )
     config = config.replaced("basis", lateral_level=2, radial=5, xi=True).replaced("inversion", max_iterations=1)
-    inversion.run(config.replaced("report", resolution=True), MPI.COMM_SELF)
+    inversion.run(config.replaced("report", resolution=True), MPI.COMM_SELF, report=True)
     return RunFolder(config.run.directory)
 
 

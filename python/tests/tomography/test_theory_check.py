@@ -81,7 +81,7 @@ def test_the_richest_theory_has_none_beyond(small_config, tmp_path):
 def test_data_of_finer_splines_are_not_a_matter_of_theory(small_config, tmp_path):
     """They hold structure that the model cannot have: it is compared with what its splines can hold."""
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("target", finer=True)
-    record = start.run(config, MPI.COMM_SELF)
+    record = start.run(config, MPI.COMM_SELF, report=True)
     same = start.run(small_config.replaced("run", directory=str(tmp_path / "same")), MPI.COMM_SELF, report=False)
     assert record.judgement is not None and record.judgement.theory is not None and not record.judgement.theory.seen
     assert record.iterations[0].chi_data != same.iterations[0].chi_data

@@ -13,7 +13,7 @@ from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.srf import iterate_srf
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.receivers import read_points
-from craton.waves.run import run
+from craton.waves.start import run
 from mpi4py import MPI
 from wave_config import write_config
 

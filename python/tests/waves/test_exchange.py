@@ -23,7 +23,7 @@ from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms
 from craton.seismology.wave_run.setup import Setup, grid_of
 from craton.waves.labelled import _degrees_of
-from craton.waves.run import run
+from craton.waves.start import run
 from readers import CMT
 from scipy.stats import norm
 from sw4_models import write_rfile
@@ -167,7 +167,7 @@ def test_a_run_is_not_lost_where_xdmf_cannot_be_written(tmp_path, monkeypatch):
     def full(path, _fields):
         raise UserError(f"{path}: No space left on device; allowed: a place with room")
 
-    monkeypatch.setattr("craton.waves.run.write_xdmf", full)
+    monkeypatch.setattr("craton.waves.start.write_xdmf", full)
     told = here("run", write_config(tmp_path), "--no-report", cwd=tmp_path)
     assert "warning: " in told and "No space left on device" in told
     assert WavesFolder(tmp_path / "small-run").read_record().finished

@@ -14,7 +14,7 @@ from craton.seismology.wave_run.results import read_snapshots
 from craton.waves import in_situ
 from craton.waves.in_situ import PeakVelocity, costs_of_modules, peak_of_files
 from craton.waves.in_situ_costs import peak_picture
-from craton.waves.run import run
+from craton.waves.start import run
 from mpi4py import MPI
 from wave_config import craton
 

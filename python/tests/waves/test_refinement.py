@@ -127,7 +127,7 @@ def advance(self, steps):
         raise RuntimeError("ended")
     before(self, steps)
 Simulation.advance = advance
-run.run(load_config(sys.argv[1], directory=Path(sys.argv[2])), MPI.COMM_WORLD, overwrite=True, report=False)
+run(load_config(sys.argv[1], directory=Path(sys.argv[2])), MPI.COMM_WORLD, overwrite=True, report=False)
 """
 
 

@@ -16,7 +16,7 @@ from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms, read_snapshots
 from craton.waves import pictures
 from craton.waves.report import write_report
-from craton.waves.run import run
+from craton.waves.start import run
 from wave_config import write_config
 
 

@@ -192,7 +192,7 @@ def advance(self, steps, whole=simulation.Simulation.advance):
 
 simulation.Simulation.advance = advance
 with main_guard():
-    run.run(load_config("small.toml", directory=Path(sys.argv[1])), MPI.COMM_WORLD, overwrite=True, report=False)
+    run(load_config("small.toml", directory=Path(sys.argv[1])), MPI.COMM_WORLD, overwrite=True, report=False)
 """
 
 

@@ -24,6 +24,7 @@ import scipy
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.described import Described
 from craton.errors import UserError
 from craton.hazard.forecast.rupture import Rupture, Surface, Variation
 from craton.hazard.motion.green_tensors import COMPONENTS, GreenTensors
@@ -79,7 +80,7 @@ def seismograms(
         yield site.velocities(some)
 
 
-class RuptureAtSite:
+class RuptureAtSite(Described):
     """A rupture's surface and a site: what all variations share."""
 
     def __init__(
@@ -106,6 +107,13 @@ class RuptureAtSite:
         placing = green.place(rupture.surface.positions, rupture.name, interpolation=interpolation, reach_m=reach_m)
         patterns = moments_of_unit_slip(rupture.surface, placing.mean(green.mu_Pa))
         self._series = _contracted(green, placing.point, placing.weight, patterns)
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "rupture": f"{self.rupture.source} {self.rupture.number}",
+            "samples": self.samples,
+            "dt": f"{self.dt_s:g} s",
+        }
 
     @property
     def dt_s(self) -> float:

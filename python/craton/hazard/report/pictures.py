@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,8 +21,8 @@ from craton.hazard.curves.disaggregation import EPSILON_EDGES, Disaggregation
 from craton.hazard.folder import HazardRecord
 from craton.hazard.forecast.rupture import Surface
 from craton.hazard.forecast.surfaces import nodes_of, unfolded
-from craton.hazard.results import Chosen, Results
-from craton.pages.figures import new_figure
+from craton.hazard.results import Chosen, Results, read_results
+from craton.pages.figures import Figures, new_figure
 from craton.pages.maps import axis_names, label_axes
 from craton.pages.projection import coastlines
 from craton.pages.style import ACCENT, COLOURS, INK, LINE, MUTED, SECOND, drawing
@@ -29,6 +30,7 @@ from craton.pages.style import ACCENT, COLOURS, INK, LINE, MUTED, SECOND, drawin
 __all__ = [
     "curves_figure",
     "disaggregation_figure",
+    "figures",
     "map_figure",
     "rupture_figure",
     "seismogram_figure",
@@ -49,6 +51,27 @@ COASTS_KM = 200.0
 """Wide a region must be for coastlines: theirs are known to some 10 km."""
 EPSILON_COLOURS = ("#2c5f9e", "#6a9fd0", "#b5d3ea", "#f6e3a8", "#f2b35b", "#e0703a", "#a3262a")
 """Of the bins of epsilon, from the usual to the rare."""
+
+
+def figures(folder: str | os.PathLike[str]) -> Figures:
+    """Map and curves of the first measure, its disaggregation at each described site, and the timeline of the jobs. Not collective.
+
+    UserError where no site is finished.
+    """
+    results = read_results(folder)
+    measure, probability = results.imts[0], results.work.config.hazard.probabilities[0]
+    curves = [results.curve(name, measure) for name in results.described or results.names]
+    found = Figures(
+        map=map_figure(results, measure, probability),
+        curves=curves_figure(curves, probability, by_site=True, title=measure),
+    )
+    for name in results.described:
+        if (shares := results.at_first_probability(name)) is not None:
+            found[f"disaggregation, {name}"] = disaggregation_figure(
+                shares, f"{name}: {measure} above {shares.level:.3g} g"
+            )
+    found["timeline"] = timeline_figure(results.folder.read_record())
+    return found
 
 
 @drawing

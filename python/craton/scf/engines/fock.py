@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from craton import _craton
 from craton._craton import GaussianBasis, IntegralLibrary, World
 from craton.arrays.dist_array import DistArray
+from craton.described import Described
 from craton.errors import UserError
 
 Matrix = NDArray[np.float64]
 
 
-class DistributedFock:
+class DistributedFock(Described):
     """Coulomb and exchange matrices of density matrices, built by all ranks of a world (`threads` threads each).
 
     `basis` has the shells of the given basis in an order in which neighbours in the list are neighbours in space; `function_order`
@@ -59,6 +60,9 @@ class DistributedFock:
             buffer_bytes,
             integral_bytes,
         )
+
+    def _facts(self) -> dict[str, object]:
+        return {"functions": self.basis.size, "ranks": self.world.size}
 
     def zeros(self) -> DistArray:
         """A matrix over the ranks in the layout that is best for densities, J and K: a tile per rank, cut between shells."""

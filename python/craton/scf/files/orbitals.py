@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.described import Described
 from craton.errors import UserError
 from craton.runs.hdf5_files import opened_hdf5
 from craton.scf.basis_sets import PlacedShell
@@ -40,7 +41,7 @@ class Orbitals(Protocol):
         """Coefficients of several orbitals, as HartreeFock.orbitals."""
 
 
-class StoredOrbitals:
+class StoredOrbitals(Described):
     """Orbitals in a file, of which only those asked for are read. mo_energy (hartree) and mo_occ as HartreeFock has them."""
 
     def __init__(self, path: str | Path) -> None:
@@ -53,6 +54,9 @@ class StoredOrbitals:
             if "mo_coeff" not in file:
                 raise UserError(f"{path}: no orbitals; allowed: {ALLOWED} that has ended")
             self.mo_energy, self.mo_occ = file["mo_energy"][()], file["mo_occ"][()]
+
+    def _facts(self) -> dict[str, object]:
+        return {"molecule": self.molecule.formula, "method": f"{self.method}/{self.basis_name}", "file": self._path}
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[Matrix, int]:
         """Coefficients of an orbital and its number, as HartreeFock.orbital."""

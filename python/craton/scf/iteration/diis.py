@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.described import Described
 from craton.scf.engines.algebra import NumpyAlgebra
 
 
-class DIIS:
+class DIIS(Described):
     """The combination of the last Fock matrices whose error vectors, added up alike, are shortest.
 
     Matrices of several spins count as one long vector.
@@ -23,6 +24,9 @@ class DIIS:
         self._focks: list[list[Any]] = []
         self._errors: list[list[Any]] = []
         self._products = np.zeros((0, 0))
+
+    def _facts(self) -> dict[str, object]:
+        return {"matrices": f"{len(self._products)} of at most {self.room}"}
 
     def update(self, focks: Sequence[Any], errors: Sequence[Any], into: Sequence[Any] | None = None) -> list[Any]:
         """Takes over the newest Fock matrix of each spin and its error; returns the extrapolated ones, in `into` or in new ones.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton._craton import GaussianBasis
+from craton.described import Described
 from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.basis_sets import Shell, atoms_of_functions, basis_of_shells, fitting_name, make_basis, placed_shells
@@ -55,7 +56,7 @@ class Iteration:
     fock_s: float
 
 
-class HartreeFock:
+class HartreeFock(Described):
     """What RHF, UHF, ROHF, RKS and UKS have in common: make one, set what should differ, run() or kernel(), look at the results.
 
     Settings, by the names of PySCF where it has them:
@@ -158,6 +159,13 @@ class HartreeFock:
         self._library = open_libcint(None if library is None else str(library))
         self._world = world
         self._made: tuple[tuple[Any, ...], Engine] | None = None
+
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {"molecule": self.molecule.formula, "basis": self.basis_title}
+        if self.iterations:
+            state = "converged" if self.converged else "not converged"
+            facts |= {"energy": f"{self.e_tot:.10f} hartree", "iterations": f"{len(self.iterations)}, {state}"}
+        return facts | ({} if self._world is None else {"ranks": self._world.size})
 
     # ------------------------------------------------------------------------------------------------------------- pickling
 

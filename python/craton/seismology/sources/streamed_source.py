@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.described import Described
 from craton.errors import UserError
 from craton.runs.hdf5_files import hdf5_file, refused
 from craton.seismology.geometry.grid import Box, Grid
@@ -25,7 +26,7 @@ ALLOWED = "a partitioned source"
 DAMAGED = "not a complete HDF5 file"
 
 
-class StreamedSource:
+class StreamedSource(Described):
     """A partitioned source within one brick: a Source whose samples are read when their steps come.
 
     Memory stays below memory_bytes: the points' places and patterns, and all that `blocks` and `rates` need aside. Not collective;
@@ -65,6 +66,9 @@ class StreamedSource:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _facts(self) -> dict[str, object]:
+        return {"file": self.path, "points": len(self.position_m), "dt": f"{self.dt_s:g} s"}
 
     def close(self) -> None:
         """Closes the file."""

@@ -43,7 +43,7 @@ SAFETY = 0.95
 """Of that limit, the step that is chosen where none is given."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 

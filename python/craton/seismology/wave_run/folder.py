@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from craton.runs.folder import RunFile, RunFolder
 from craton.runs.record import Record
+from craton.runs.words import rate_text
 from craton.seismology.wave_run.refinement import COARSER
 
 SOURCES_TOLD = 2000
@@ -37,7 +38,7 @@ class ToldMoment:
     """Centre of its moment rate, from t = 0."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class WavesRecord(Record):
     """record.json of a wave run. `seconds` has set-up, steps, and in them what modules took."""
 
@@ -74,6 +75,12 @@ class WavesRecord(Record):
     def grid_text(self) -> str:
         """Cells and their side."""
         return grid_text(self.cells, self.spacing_m, self.lower_cells)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Grid and speed."""
+        speed = f"{rate_text(self.points_per_s, 'points')}, {self.memory_fraction:.0%} of memory's {self.memory_gb_s:.1f} GB/s"
+        return {"grid": self.grid_text, "speed": speed}
 
     @property
     def memory_fraction(self) -> float:

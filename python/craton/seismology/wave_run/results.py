@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.described import Described
 from craton.errors import UserError
 from craton.runs.hdf5_files import opened_hdf5
 from craton.seismology.files import present, readable
@@ -20,8 +21,8 @@ from craton.seismology.wave_run.folder import WavesFolder
 WRITTEN = "what craton waves run has written to its end"
 
 
-@dataclass(frozen=True)
-class Seismograms:
+@dataclass(frozen=True, repr=False)
+class Seismograms(Described):
     """velocity (station, 3, time), m/s, along the grid's x, y and z (down); the first sample at first_time_s."""
 
     names: list[str]
@@ -32,6 +33,15 @@ class Seismograms:
     dt_s: float
     azimuth_deg: float
     """of x, clockwise from north"""
+
+    def _facts(self) -> dict[str, object]:
+        samples = self.velocity.shape[-1]
+        return {
+            "stations": len(self.names),
+            "samples": samples,
+            "dt": f"{self.dt_s:g} s",
+            "largest": f"{abs(self.velocity).max():.3g} m/s",
+        }
 
     @property
     def time_s(self) -> NDArray[np.float64]:
@@ -44,8 +54,8 @@ class Seismograms:
         return {"Z": -down, **({"N": x, "E": y} if self.azimuth_deg == 0 else {"1": x, "2": y})}
 
 
-@dataclass(frozen=True)
-class Snapshots:
+@dataclass(frozen=True, repr=False)
+class Snapshots(Described):
     """Fields (time, z, y, x) of every stride-th cell."""
 
     fields: dict[str, NDArray[np.float32]]
@@ -53,6 +63,15 @@ class Snapshots:
     dt_s: float
     h_m: float
     stride: tuple[int, int, int]
+
+    def _facts(self) -> dict[str, object]:
+        times, *extent = next(iter(self.fields.values())).shape
+        return {
+            "fields": ", ".join(self.fields),
+            "times": times,
+            "z, y, x": " x ".join(map(str, extent)),
+            "cells of": f"{self.h_m:g} m",
+        }
 
     @property
     def time_s(self) -> NDArray[np.float64]:

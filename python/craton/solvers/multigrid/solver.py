@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import craton
 from craton import _craton
+from craton.described import Described
 from craton.errors import UserError
 from craton.runs.agreement import on_all
 from craton.solvers.multigrid.boundary import Boundary, BoundaryValues, Side, Sides, SideValues, sides
@@ -28,8 +29,8 @@ SMOOTHERS = ("chebyshev", "gsrb", "jacobi")
 ORDERS = ("lexicographic", "morton", "hilbert")
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Described):
     """What a solve has found."""
 
     u: Field
@@ -38,13 +39,22 @@ class Solution:
     """Largest |f - A u| over the largest |f| as it was given: after the F-cycle, then after each V-cycle or step."""
     converged: bool
 
+    def _facts(self) -> dict[str, object]:
+        state = "converged" if self.converged else "not converged"
+        shape = " x ".join(map(str, self.u.shape))
+        return {
+            "residual": f"{self.residuals[-1]:.3g}",
+            "after": f"{self.cycles} cycles, {state}",
+            "u": f"{shape} cells",
+        }
+
     @property
     def cycles(self) -> int:
         """V-cycles, or steps of conjugate gradients, after the F-cycle."""
         return len(self.residuals) - 1
 
 
-class Solver:
+class Solver(Described):
     """a alpha u - b div(beta grad u) = f by full multigrid. The first cell begins at x = y = z = 0.
 
     Fields are arrays [i, j, k] of cells: point values for the operator 7pt, averages over cells for fv2 and fv4. A field is
@@ -113,7 +123,7 @@ class Solver:
         threads: of each rank, which share its boxes.
         """
         craton.check_mpi()
-        self.world = world
+        self.world, self._operator_name = world, operator
 
         def checked() -> tuple[tuple[int, int, int], Sides, float, float, int]:
             self.cells, self.box = triple(cells), whole_number("box", box)
@@ -275,6 +285,14 @@ class Solver:
     def together(self, work: Callable[[], Result]) -> Result:
         """Collective: every rank does its work. An error of one is raised on all as UserError, so that nobody waits for it."""
         return on_all(self.world, work, "multigrid")
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "cells": " x ".join(map(str, self.cells)),
+            "box": f"{self.box} cells",
+            "operator": self._operator_name,
+            "ranks": self.world.size,
+        }
 
     def _largest_box(self) -> tuple[int, int, int]:
         """Cells of the longest box along each dimension."""

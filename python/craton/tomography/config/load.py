@@ -40,7 +40,7 @@ BARE_KIND = re.compile(r"^(\s*kind\s*=\s*)([A-Za-z_]\w*)\s*$")
 """On the command line kind=matern needs no quotes, which a shell would take away."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 

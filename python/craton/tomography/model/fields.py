@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton._craton import EarthModel
+from craton.described import Described
 from craton.errors import UserError
 from craton.pages import projection
 from craton.runs.files import read_hdf5
@@ -36,8 +37,8 @@ SYMBOL = "dln"
 """A parameter is a relative change of the quantity after these letters."""
 
 
-@dataclass(frozen=True)
-class Fields:
+@dataclass(frozen=True, repr=False)
+class Fields(Described):
     """A model on its basis. Latitudes are geographic, as on maps and in catalogues; depths are below 6371 km."""
 
     bases: dict[str, ModelBasis]
@@ -49,6 +50,14 @@ class Fields:
     earth: EarthModel
     """The reference from which changes are relative."""
     record: RunRecord
+
+    def _facts(self) -> dict[str, object]:
+        top_km, bottom_km = self.depth_range_km
+        return {
+            "model": self.label,
+            "parameters": ", ".join(self.parameters),
+            "depths": f"{top_km:.0f} to {bottom_km:.0f} km",
+        }
 
     @property
     def basis(self) -> ModelBasis:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 import craton
 from craton import ConvergentMatrix, SymmetricMatrix, linalg
 from craton._craton import ModelBasis
+from craton.described import Described
 from craton.errors import UserError
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.model.splines import lateral_matrix
@@ -43,7 +44,7 @@ SAMPLES_STREAM = 3
 """Keeps draws independent of what else a seed makes."""
 
 
-class Posterior:
+class Posterior(Described):
     """What data and prior know. Every method is collective and blocking.
 
     Arguments and results are the same on every rank, and but for rounding on any number of ranks.
@@ -75,6 +76,9 @@ class Posterior:
         self.weights = prior.precision_times(deviation + self.step)
 
     # ------------------------------------------------------------------------------------------------------------- products
+
+    def _facts(self) -> dict[str, object]:
+        return {"parameters": len(self.mean), "ln determinant of the system": f"{self.log_determinant:.6g}"}
 
     def covariance_times(self, vector: f64) -> f64:
         """A^-1 v: for the row s of a point, the covariance of every coefficient with the point."""

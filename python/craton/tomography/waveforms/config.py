@@ -263,7 +263,7 @@ class FetchConfig:
     timeout_s: float = setting(60.0, number(1, 3600, "s"), "seconds to wait for an answer")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class WaveformConfig(Configuration):
     """A whole configuration, checked. `folder` is what patterns are relative to."""
 

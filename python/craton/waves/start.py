@@ -16,6 +16,7 @@ from craton import _craton
 from craton.cli.output import say
 from craton.errors import UserError
 from craton.runs.agreement import on_root
+from craton.runs.calling import ranks_and_console
 from craton.runs.files import seal_files, write_text
 from craton.runs.progress import ProgressBar
 from craton.runs.progress_file import ProgressFile, Start
@@ -46,20 +47,24 @@ STEPS_BETWEEN_LOOKS = 10
 
 def run(
     config: Config,
-    comm: MPI.Comm,
+    comm: MPI.Comm | None = None,
     *,
     ranks_per_node: int = 0,
     console: Console | None = None,
     overwrite: bool = False,
-    report: bool = True,
+    report: bool = False,
     brick_of_rank: Sequence[int] = (),
 ) -> WavesRecord:
     """Collective: the whole run as the configuration describes it; leaves a run folder and returns its record.
 
-    report: draws pictures and the report at the end. brick_of_rank: see craton.waves.placement.place. UserError on every rank for
-    results that may not be replaced, and for what the solver or a file refuses.
+    comm: None for all ranks. console: of rich, where rank 0 prints. None for nowhere, but in a notebook for the cell's output.
+
+    report: draws pictures and the report at the end; the record's write_report() does it later. brick_of_rank: see
+    craton.waves.placement.place. UserError on every rank for results that may not be replaced, and for what the solver or a file
+    refuses.
     """
     craton.check_mpi()
+    comm, console = ranks_and_console(comm, console)
     folder = WavesFolder(config.run.directory)
     inputs = {"the configuration": str(config.path)}
     with begun(comm, folder, _start(config, comm), overwrite, inputs) as (place, progress):
@@ -70,13 +75,13 @@ def run(
 
 def resume(
     directory: str | os.PathLike[str],
-    comm: MPI.Comm,
+    comm: MPI.Comm | None = None,
     *,
     config: Config | None = None,
     threads: int | None = None,
     ranks_per_node: int = 0,
     console: Console | None = None,
-    report: bool = True,
+    report: bool = False,
     brick_of_rank: Sequence[int] = (),
 ) -> WavesRecord:
     """Collective, on as many ranks as before: goes on from the last checkpoint of the run in a folder.
@@ -87,6 +92,7 @@ def resume(
     with.
     """
     craton.check_mpi()
+    comm, console = ranks_and_console(comm, console)
     folder = WavesFolder(directory)
     config = on_root(comm, lambda: settings_to_resume(folder, config, threads))
     with resumed(comm, folder, _start(config, comm)) as (place, progress):
@@ -119,11 +125,7 @@ def status(directory: str | os.PathLike[str]) -> Status:
     folder = WavesFolder(directory)
     found = find_status(folder)
     if found.state == "finished":
-        record = folder.read_record()
-        found.rows["grid"] = record.grid_text
-        found.rows["speed"] = (
-            f"{rate_text(record.points_per_s, 'points')}, {record.memory_fraction:.0%} of memory's {record.memory_gb_s:.1f} GB/s"
-        )
+        found.rows |= folder.read_record().told
     elif found.facts:
         facts = found.facts
         found.rows["grid"] = grid_text(facts["cells"], facts["spacing_m"], facts.get("lower_cells", ()))

@@ -14,6 +14,7 @@ from craton.multigrid.config import Config
 from craton.multigrid.files import write_field
 from craton.multigrid.folder import LevelRow, MultigridFolder, MultigridRecord
 from craton.runs.agreement import on_root
+from craton.runs.calling import ranks_and_console
 from craton.runs.files import write_text
 from craton.runs.iterative import end_run, with_options
 from craton.runs.progress_file import ProgressFile, Start
@@ -34,17 +35,20 @@ PHASES = ("set-up", "solve", "results", "report")
 
 def run(
     config: Config,
-    comm: MPI.Comm,
+    comm: MPI.Comm | None = None,
     *,
     ranks_per_node: int = 0,
     console: Console | None = None,
     overwrite: bool = False,
-    report: bool = True,
+    report: bool = False,
 ) -> MultigridRecord:
     """Collective: solves, and leaves a folder. Not to have reached the tolerance is no error: the record says so.
 
-    console: of rank 0, None on the others. UserError on every rank for wrong input, before anything is solved.
+    comm: None for all ranks. console: of rank 0, None on the others; without one a notebook shows progress in the cell's output.
+    report: draws report.html; the record's write_report() does it later. UserError on every rank for wrong input, before anything
+    is solved.
     """
+    comm, console = ranks_and_console(comm, console)
     job = _Job(config, comm, ranks_per_node, console)
     folder = MultigridFolder(config.run.directory)
     given = {"[problem] file": config.problem.file} if config.problem.file else {}
@@ -56,16 +60,17 @@ def run(
 def resume(
     directory: Path,
     config: Config,
-    comm: MPI.Comm,
+    comm: MPI.Comm | None = None,
     *,
     ranks_per_node: int = 0,
     console: Console | None = None,
-    report: bool = True,
+    report: bool = False,
 ) -> MultigridRecord:
     """Collective, on any number of ranks: solves again from the beginning what was killed or has not reached its tolerance.
 
     A solve takes minutes at most, and keeps no state. config: of config_to_resume. UserError where there is no such run.
     """
+    comm, console = ranks_and_console(comm, console)
     job = _Job(config, comm, ranks_per_node, console)
     folder = MultigridFolder(directory)
     with resumed(comm, folder, _start(config, comm)) as (place, progress):
@@ -94,9 +99,7 @@ def status(directory: Path) -> Status:
     if found.state == "failed" and folder.record.is_file():
         found.resume_options = "--cycles N"
     if folder.record.is_file() and found.state != "running":
-        record = folder.read_record()
-        found.rows["grid"] = f"{' x '.join(map(str, record.cells))} cells, {record.operator}"
-        found.rows["residual"] = f"{record.residuals[-1]:.3g} of {record.tolerance:g}"
+        found.rows |= folder.read_record().told
     return found
 
 

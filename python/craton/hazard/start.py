@@ -27,6 +27,7 @@ from craton.hazard.report.page import write_results
 from craton.hazard.results import read_results, write_files
 from craton.runs.agreement import ALONE
 from craton.runs.files import remove, write_json
+from craton.runs.notebook import console_or_notebook
 from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
 from craton.runs.record import facts_of
 from craton.runs.running import begun, finished, resumed
@@ -41,21 +42,24 @@ NAMED = 8
 """Sites that status() names; of more it gives the number."""
 
 
-def run(config: Config, *, console: Any = None, overwrite: bool = False, report: bool = True) -> HazardRecord:
-    """Does a new run in this process, which starts others. report: with pictures and report.html.
+def run(config: Config, *, console: Any = None, overwrite: bool = False, report: bool = False) -> HazardRecord:
+    """Does a new run in this process, which starts others.
+
+    report: with pictures and report.html; the record's write_report() draws them later. console: of rich; None for nowhere, in a
+    notebook for the cell's output.
 
     UserError for what cannot be computed, before anything in the folder is touched. UserError for what failed, once everything else
     is done and the results of finished sites are written.
     """
     check_periods(config)
-    job = _Run.of(config, report, console)
+    job = _Run.of(config, report, console_or_notebook(ALONE, console))
     inputs = {"the configuration": str(config.path)}
     with begun(ALONE, job.folder, job.start, overwrite, inputs) as (_, progress):
         return job.go(progress)
 
 
 def resume(
-    directory: Path, given: Config | None = None, *, console: Any = None, report: bool = True, **settings: Any
+    directory: Path, given: Config | None = None, *, console: Any = None, report: bool = False, **settings: Any
 ) -> HazardRecord:
     """Does what is missing in a folder, also in that of a run that has finished. Errors are those of `run`.
 
@@ -67,7 +71,8 @@ def resume(
     if given is not None:
         _check_same(folder, given)
     changed = {name: value for name, value in settings.items() if value is not None} | {"directory": str(directory)}
-    job = _Run.of((given or known).replaced("run", **changed), report, console)
+    shown = console_or_notebook(ALONE, console)
+    job = _Run.of((given or known).replaced("run", **changed), report, shown)
     if folder.unfinished is None and folder.owner is None:
         _reopen(folder, job.start)
     with resumed(ALONE, folder, job.start) as (_, progress):

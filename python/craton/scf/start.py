@@ -16,6 +16,7 @@ from craton._launch import launched_size
 from craton.cli.output import say
 from craton.errors import UserError
 from craton.runs.agreement import on_root
+from craton.runs.calling import ranks_and_console
 from craton.runs.files import remove, replaced, write_hdf5, write_text
 from craton.runs.iterative import end_run, with_options
 from craton.runs.progress import ProgressBar
@@ -47,17 +48,19 @@ PHASES = ("set-up", "iterations", "geometry", "vibrations", "results", "report")
 
 def run(
     config: Config,
-    comm: MPI.Comm,
+    comm: MPI.Comm | None = None,
     *,
     ranks_per_node: int = 0,
     console: Console | None = None,
     overwrite: bool = False,
-    report: bool = True,
+    report: bool = False,
 ) -> ScfRecord:
     """Collective: computes, and leaves a folder. Not to have converged is no error: the record says so, and `resume` goes on.
 
-    console: of rank 0, None on the others. UserError for wrong input, before anything is written.
+    comm: None for all ranks. console: of rank 0, None on the others; without one a notebook shows progress in the cell's output.
+    report: draws report.html; the record's write_report() does it later. UserError for wrong input, before anything is written.
     """
+    comm, console = ranks_and_console(comm, console)
     job = _Job(config, comm, _world(config, comm, ranks_per_node), console)
     calculation, start = job.prepared()
     folder = ScfFolder(config.run.directory)
@@ -77,16 +80,17 @@ def run(
 def resume(
     directory: Path,
     config: Config,
-    comm: MPI.Comm,
+    comm: MPI.Comm | None = None,
     *,
     ranks_per_node: int = 0,
     console: Console | None = None,
-    report: bool = True,
+    report: bool = False,
 ) -> ScfRecord:
     """Collective, on any number of ranks: goes on from the last checkpoint of a run that was killed or has not converged.
 
     config: of config_to_resume. UserError where there is no such run.
     """
+    comm, console = ranks_and_console(comm, console)
     job = _Job(config, comm, _world(config, comm, ranks_per_node), console)
     folder = ScfFolder(directory)
     with resumed(comm, folder, job.start) as (place, progress):
@@ -128,9 +132,7 @@ def status(directory: Path) -> Status:
     folder = ScfFolder(directory)
     found = find_status(folder)
     if found.state == "finished":
-        record = folder.read_record()
-        found.rows["energy"] = f"{record.energy_hartree:.10f} hartree"
-        found.rows["calculation"] = f"{record.molecule}, {record.method}/{record.basis}"
+        found.rows |= folder.read_record().told
     else:
         found.rows |= {name: found.facts[name] for name in ("energy", "change", "gradient") if name in found.facts}
     return found
