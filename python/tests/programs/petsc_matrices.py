@@ -6,6 +6,7 @@ mpiexec -n 3 python petsc_matrices.py
 import craton
 import numpy as np
 import pytest
+from craton._launch import main_guard
 from craton.arrays.interchange import petsc as interchange
 from mpi4py import MPI
 from petsc4py import PETSc
@@ -92,6 +93,10 @@ def more_ranks_than_rows():
     np.testing.assert_array_equal(interchange.from_mat(WORLD, mat).gather(), whole)
 
 
+class Shell:
+    """What a Mat without elements is made of."""
+
+
 def mistakes():
     array = craton.DistArray.from_array(WORLD, WHOLE)
     with pytest.raises(craton.UserError, match="an array of 3 dimensions; allowed: a DistArray of two"):
@@ -101,7 +106,7 @@ def mistakes():
     if np.dtype(PETSc.ScalarType).kind != "c":
         with pytest.raises(craton.UserError, match="elements of complex128; allowed: what becomes float64"):
             interchange.to_mat(craton.DistArray(WORLD, SHAPE, "complex128"))
-    shell = PETSc.Mat().createPython(((None, 5), (None, 5)), comm=PETSc.COMM_WORLD)
+    shell = PETSc.Mat().createPython(((None, 5), (None, 5)), Shell(), comm=PETSc.COMM_WORLD)
     shell.setUp()
     shell.assemble()
     with pytest.raises(craton.UserError, match="a Mat of type python.*; allowed: dense, aij"):
@@ -116,7 +121,8 @@ def mistakes():
             interchange.from_mat(WORLD, own)
 
 
-for check in (dense, other_elements, ranks_in_another_order, sparse, more_ranks_than_rows, mistakes):
-    check()
+with main_guard():
+    for check in (dense, other_elements, ranks_in_another_order, sparse, more_ranks_than_rows, mistakes):
+        check()
 if RANK == 0:
     print(f"matrices agree on {SIZE} ranks")

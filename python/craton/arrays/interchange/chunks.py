@@ -44,7 +44,7 @@ def from_chunks(world: World, source: Any, dtype: DTypeLike | None = None, **lay
 def fill(array: DistArray | ConvergentMatrix, source: Any) -> None:
     """Elements become those of a chunked array of the same shape. Collective, blocking.
 
-    Every rank has the source open for itself. A rank reads the chunks whose middles it owns (of a matrix: every so-manieth chunk).
+    Every rank has the source open for itself. A rank reads the chunks whose middles it owns (of a matrix: chunks dealt in turn).
     UserError on every rank: another shape, elements of another kind, what a rank could not read.
     """
     shape, found = _shape_and_dtype(source)
@@ -62,7 +62,9 @@ def fill(array: DistArray | ConvergentMatrix, source: Any) -> None:
         array.sync()
 
     def read(box: Box) -> None:
-        block = np.asarray(source[box]).astype(array.dtype, copy=False)
+        block = np.asarray(source[box])
+        # of one type: without the byte order that Zarr writes into it, which is the machine's
+        block = block.view(array.dtype) if block.dtype == array.dtype else block.astype(array.dtype)
         if isinstance(array, ConvergentMatrix):
             array.update(block, *(range(along.start, along.stop) for along in box))
         else:
