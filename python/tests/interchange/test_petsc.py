@@ -26,6 +26,8 @@ def test_without_petsc4py(monkeypatch):
     monkeypatch.setitem(sys.modules, "petsc4py", None)
     world = craton.World(MPI.COMM_SELF)
     for call in (lambda: to_mat(craton.DistArray(world, (2, 2))), lambda: from_mat(world, None)):
-        with pytest.raises(craton.UserError, match="petsc4py is not installed; allowed: apt-get install python3-petsc4py") as caught:
+        with pytest.raises(
+            craton.UserError, match="petsc4py is not installed; allowed: apt-get install python3-petsc4py"
+        ) as caught:
             call()
         assert "\n" not in str(caught.value)

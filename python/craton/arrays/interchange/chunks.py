@@ -135,7 +135,9 @@ def _cuts(array: DistArray | ConvergentMatrix, chunks: Any) -> list[NDArray[np.i
             continue
         sizes = np.asarray(along, float)  # Dask says NaN where it does not know
         if not np.isfinite(sizes).all():
-            raise UserError(f"chunks of unknown sizes along an extent of {extent}; allowed: known ones (compute_chunk_sizes)")
+            raise UserError(
+                f"chunks of unknown sizes along an extent of {extent}; allowed: known ones (compute_chunk_sizes)"
+            )
         cuts.append(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
     return cuts
 

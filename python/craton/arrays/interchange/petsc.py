@@ -52,8 +52,8 @@ def to_mat(array: DistArray | ConvergentMatrix, comm: Any = None) -> Any:
     for some in _slabs(first, last, array.shape[1], scalar.itemsize):
         rows[some.start - first : some.stop - first] = array[some, :].get()
     del rows  # PETSc does not assemble what is still lent
+    array.world.barrier()  # this one answers ranks of other nodes that still read; PETSc's collective calls do not
     mat.assemble()
-    array.world.barrier()  # nobody changes it while another still reads
     return mat
 
 
