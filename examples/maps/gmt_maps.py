@@ -20,6 +20,7 @@ def depth_slice(model: Path, depth_km: float, variable: str) -> pygmt.Figure:
     """The relative change at a depth, in percent, on the whole Earth."""
     with xarray.open_dataset(model, engine="h5netcdf") as found:
         layer = found[variable].interp(depth=depth_km).astype("f8").load()
+    layer.gmt.registration, layer.gmt.gtype = 0, 1  # values at the lines of a geographic grid, which goes once round
     limit = max(0.5, float(np.ceil(abs(layer).max())))
     figure = pygmt.Figure()
     pygmt.makecpt(cmap="polar", series=[-limit, limit], reverse=True)
