@@ -1,10 +1,10 @@
 """Maps by GMT, through PyGMT: a depth slice of a tomographic model, and a hazard map.
 
-    apt-get install gmt ghostscript && pip install pygmt
-    craton tomography export demo-run -o model.nc
-    python gmt_maps.py model.nc slice.png --depth 100
-    craton hazard run basin.toml
-    python gmt_maps.py basin-run/maps.csv hazard.png
+apt-get install gmt ghostscript && pip install pygmt
+craton tomography export demo-run -o model.nc
+python gmt_maps.py model.nc slice.png --depth 100
+craton hazard run basin.toml
+python gmt_maps.py basin-run/maps.csv hazard.png
 """
 
 import argparse

@@ -47,4 +47,4 @@ def test_strain_greens_tensors_in_xarray(folder):
         h5py.File(folder / "sgt.h5") as file,
     ):
         np.testing.assert_array_equal(found.sgt, file["sgt"])
-        assert found.sgt.ndim == 3 and found.sgt.attrs["unit"] == file["sgt"].attrs["unit"]
+        assert found.sgt.ndim == 3 and found.sgt.attrs["unit"] == "1"  # a strain

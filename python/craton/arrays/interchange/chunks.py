@@ -1,7 +1,7 @@
 """Arrays in chunks from and to distributed ones, chunk by chunk: Dask, Zarr, HDF5 datasets, xarray, NumPy's memory maps.
 
-Anything with a shape, a dtype and slices will do. Where it says what its chunks are, each chunk is read, computed or written once, by
-one rank. No rank ever has more than a chunk beside its own part.
+Anything with a shape, a dtype and slices will do. Where it says what its chunks are, each chunk is read, computed or written once,
+by one rank. No rank ever has more than a chunk beside its own part.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from craton.arrays.array import times
 from craton.arrays.convergent_matrix import ConvergentMatrix
 from craton.arrays.dist_array import DistArray
 from craton.errors import UserError, words_of
@@ -60,8 +59,8 @@ def to_mat(array: DistArray | ConvergentMatrix, comm: Any = None) -> Any:
 def from_mat(world: World, mat: Any, **layout: Any) -> DistArray:
     """A DistArray with the elements of an assembled petsc4py Mat, dense or sparse. Collective, blocking.
 
-    layout: what DistArray takes after dtype. UserError on every rank: a Mat of another number of ranks, one that is not assembled or
-    has no elements to be had (a shell).
+    layout: what DistArray takes after dtype. UserError on every rank: a Mat of another number of ranks, one that is not assembled
+    or has no elements to be had (a shell).
     """
     petsc = _petsc()
     _check_ranks("from_mat", mat.comm, world)

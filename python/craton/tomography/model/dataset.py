@@ -64,14 +64,15 @@ def to_dataset(
         "source": f"craton {craton.__version__}",
         "reference_earth": fields.earth.name,
     }
-    return made.Dataset(variables, coordinates, about)
+    dataset: xarray.Dataset = made.Dataset(variables, coordinates, about)
+    return dataset
 
 
 def from_dataset(dataset: Any, like: Fields, label: str = "model of a Dataset") -> Fields:
     """A Dataset's model on the splines of another model, by least squares. Not collective.
 
-    dlnVs comes from the variables that `[start] file` takes from NetCDF (dvs in percent, vs in km/s, ...), relative to the reference
-    Earth of `like`; dlnxi from dxi in percent, and is 0 without it. UserError names what is missing or wrong.
+    dlnVs comes from the variables that `[start] file` takes from NetCDF (dvs in percent, vs in km/s, ...), relative to the
+    reference Earth of `like`; dlnxi from dxi in percent, and is 0 without it. UserError names what is missing or wrong.
     """
     if not hasattr(dataset, "variables") or not hasattr(dataset, "data_vars"):
         raise UserError(f"from_dataset: an object of type {type(dataset).__name__}; allowed: an xarray Dataset")
