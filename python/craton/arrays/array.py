@@ -44,7 +44,7 @@ def whole_of(values: Any) -> NDArray[Any]:
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             device = getattr(values, "__dlpack_device__", lambda: "unknown")()
             raise UserError(
-                f"{type(values).__name__}: DLPack device {device}: {words_of(error)}; allowed: memory of the host, without gradients"
+                f"{type(values).__name__}: DLPack device {device}: {words_of(error)}; allowed: memory of the host, no gradients"
             ) from None
     return np.asarray(values)
 
