@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.described import facts_html
-from craton.errors import UserError
+from craton.errors import UserError, words_of
 
 SUFFIXES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128", "int64": "i64"}
 REAL = ("float32", "float64")
@@ -31,6 +31,22 @@ def checked_dtype(kind: str, dtype: DTypeLike, allowed: tuple[str, ...]) -> str:
 def core_class(kind: str, dtype: DTypeLike, allowed: tuple[str, ...] = tuple(SUFFIXES)) -> Any:
     """The extension's class for a kind of array and a dtype: _craton.ConvergentMatrix_f64."""
     return getattr(_craton, f"{kind}_{SUFFIXES[checked_dtype(kind, dtype, allowed)]}")
+
+
+def whole_of(values: Any) -> NDArray[Any]:
+    """What a rank has whole, as NumPy has it: without a copy where it is an array already, or speaks DLPack alone.
+
+    UserError for memory of a device.
+    """
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        try:
+            return np.from_dlpack(values)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            device = getattr(values, "__dlpack_device__", lambda: "unknown")()
+            raise UserError(
+                f"{type(values).__name__}: DLPack device {device}: {words_of(error)}; allowed: memory of the host, no gradients"
+            ) from None
+    return np.asarray(values)
 
 
 def times(extents: Iterable[object]) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import reductions
-from craton.arrays.array import core_class
+from craton.arrays.array import core_class, whole_of
 from craton.arrays.gram import Gram
 from craton.arrays.matrix import Block, Held, Indices, Matrix, Merge, TrianglePart, checked_shape, fitting_block
 from craton.arrays.selection.indexing import Picked
@@ -69,7 +69,7 @@ class ConvergentMatrix(Gram, Held, Matrix):
 
         Nothing travels. dtype: None for the array's own. layout: block and grid of the constructor.
         """
-        whole = np.asarray(values)
+        whole = whole_of(values)
         made = cls(world, *checked_shape("ConvergentMatrix", whole.shape, None), dtype or whole.dtype, **layout)
         made.local[...] = whole[np.ix_(made.local_rows_global, made.local_cols_global)]
         world.barrier()

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import reductions
-from craton.arrays.array import core_class, ranks_text
+from craton.arrays.array import core_class, ranks_text, whole_of
 from craton.arrays.matrix import Held, Indices
 from craton.arrays.selection.indexing import Picked
 from craton.errors import UserError
@@ -35,7 +35,7 @@ class ConvergentVector(Held):
         cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, block: int = 64
     ) -> ConvergentVector:
         """A vector with the elements of one that every rank has whole. Collective, blocking. dtype: None for the array's own."""
-        whole = np.asarray(values)
+        whole = whole_of(values)
         if whole.ndim != 1:
             raise UserError(f"ConvergentVector from_array: an array of shape {whole.shape}; allowed: one dimension")
         made = cls(world, len(whole), block, dtype or whole.dtype)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import reductions, tile_layouts
-from craton.arrays.array import Array, checked_dtype, ranks_text, times
+from craton.arrays.array import Array, checked_dtype, ranks_text, times, whole_of
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
 from craton.arrays.selection.indexing import Place, rectangle_of
 from craton.arrays.selection.places import places_of
@@ -103,7 +103,7 @@ class DistArray(Arithmetic, Array):
 
         layout: what the constructor takes after dtype.
         """
-        whole = np.asarray(values)
+        whole = whole_of(values)
         made = cls(world, whole.shape, whole.dtype, **layout)
         for tile in made.local_tiles:
             tile.array[...] = whole[tile.slices]

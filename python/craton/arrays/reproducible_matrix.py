@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
-from craton.arrays.array import REAL, core_class
+from craton.arrays.array import REAL, core_class, whole_of
 from craton.arrays.convergent_matrix import ConvergentMatrix
 from craton.arrays.matrix import Block, Matrix, checked_shape, fitting_block
 
@@ -55,7 +55,7 @@ class ReproducibleMatrix(Matrix):
 
         dtype: None for the array's own. largest: as the constructor's, of these elements and all that is added later.
         """
-        whole = np.asarray(values)
+        whole = whole_of(values)
         rows, cols = checked_shape("ReproducibleMatrix", whole.shape, None)
         made = cls(world, rows, cols, dtype or whole.dtype, largest=largest, **layout)
         first, last = (rows * n // world.size for n in (world.rank, world.rank + 1))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
-from craton.arrays.array import core_class
+from craton.arrays.array import core_class, whole_of
 from craton.arrays.convergent_matrix import ConvergentMatrix
 from craton.arrays.gram import Gram
 from craton.arrays.matrix import Block, Held, Indices, Matrix, Merge, TrianglePart, checked_shape, fitting_block
@@ -52,7 +52,7 @@ class SymmetricMatrix(Gram, Held, Matrix):
 
         dtype: None for the array's own. layout: block and grid of the constructor. UserError: not square.
         """
-        whole = np.asarray(values)
+        whole = whole_of(values)
         rows, cols = checked_shape("SymmetricMatrix", whole.shape, None)
         if rows != cols:
             raise UserError(f"SymmetricMatrix from_array: {rows} x {cols} values; allowed: a square array")

@@ -20,6 +20,7 @@ from craton.lazy import lazy_names
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config, load_config, load_prior
     from craton.tomography.folder import RunFolder, RunRecord
+    from craton.tomography.model.dataset import from_dataset, to_dataset
     from craton.tomography.model.fields import Fields, read_fields
     from craton.tomography.posterior.analysis import Posterior
     from craton.tomography.posterior.questions import Questions
@@ -44,6 +45,7 @@ __all__ = [
     "choose_strength",
     "figures",
     "fit",
+    "from_dataset",
     "load_config",
     "load_prior",
     "posterior_of_run",
@@ -56,6 +58,7 @@ __all__ = [
     "slices",
     "solve_again",
     "solve_all",
+    "to_dataset",
     "write_report",
 ]
 
@@ -71,6 +74,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.tomography.posterior.strength": ["choose_strength"],
         "craton.tomography.report.figures": ["figures"],
         "craton.tomography.report.page": ["write_report"],
+        "craton.tomography.model.dataset": ["from_dataset", "to_dataset"],
         "craton.tomography.model.fields": ["Fields", "read_fields"],
         "craton.tomography.report.drawing": ["Drawing", "fit", "profile", "section", "slices"],
         "craton.tomography.results": ["Results", "read_results"],

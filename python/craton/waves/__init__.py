@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
     from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
     from craton.seismology.wave_run.setup import Setup
+    from craton.waves.export import read_metadata
     from craton.waves.pictures import figures, map_figure, movie, record_section_figure, snapshots_figure
     from craton.waves.report import write_report
     from craton.waves.simulation import Simulation
@@ -86,6 +87,7 @@ __all__ = [
     "partition_source",
     "point_source",
     "read_kinematic",
+    "read_metadata",
     "read_points",
     "read_seismograms",
     "read_snapshots",

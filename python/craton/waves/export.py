@@ -6,6 +6,7 @@ Times are UTC where the run knows when it takes place; else it begins at 1970-01
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,13 +15,14 @@ from typing import Any
 
 from craton.errors import UserError
 from craton.runs.files import remove
+from craton.seismology.files import need_obspy
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms
 from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.waves.metadata import Metadata
 
-__all__ = ["FORMATS", "Exported", "export"]
+__all__ = ["FORMATS", "Exported", "export", "read_metadata"]
 
 FORMATS = ("sac", "mseed", "asdf")
 NAMES = {"sac": "sac", "mseed": "seismograms.mseed", "asdf": "seismograms.asdf.h5"}
@@ -45,11 +47,7 @@ def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False
     _need("obspy", f"--format {kind}")
     if kind == "asdf":
         _need("pyasdf", "--format asdf")
-    folder = WavesFolder(run)
-    record = folder.read_record()
-    config = build(record.config, folder.config)
-    grid = grid_of(config)
-    told = Metadata(record, read_seismograms(folder), grid, topography_of(config, grid))
+    told = read_metadata(run)
     to = target or run / NAMES[kind]
     writers: dict[Path, Callable[[Path], None]] = {to: lambda aside: _write(kind, told, aside)}
     if kind == "mseed":
@@ -60,6 +58,19 @@ def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False
     for path, write in writers.items():
         _replace(path, write)
     return Exported(to, list(writers)[1:], told.notes)
+
+
+def read_metadata(run: str | os.PathLike[str]) -> Metadata:
+    """A run's seismograms, stations and earthquake for ObsPy: stream(), inventory() and catalogue() of what it returns.
+
+    UserError for a folder without them, and where ObsPy is missing.
+    """
+    need_obspy("read_metadata")
+    folder = WavesFolder(run)
+    record = folder.read_record()
+    config = build(record.config, folder.config)
+    grid = grid_of(config)
+    return Metadata(record, read_seismograms(folder), grid, topography_of(config, grid))
 
 
 def _replace(to: Path, write: Callable[[Path], None]) -> None:

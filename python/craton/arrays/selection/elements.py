@@ -129,6 +129,8 @@ class Elements(NDArrayOperatorsMixin):
     def _block(self, call: str, value: ArrayLike, broadcast: bool = True) -> NDArray[Any]:
         """An aligned array of this shape and element type; UserError for what would become another kind of number."""
         block = np.asarray(value)
+        if block.dtype.byteorder == "<" and block.dtype == self.dtype:  # said of what is the machine's anyway
+            block = block.view(self.dtype)
         if block.dtype == self.dtype and block.shape == self.shape and block.flags.aligned:
             return block
         if block.dtype != self.dtype:

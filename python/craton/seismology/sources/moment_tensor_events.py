@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
 CMT_NAME = re.compile(r"(?<![A-Za-z0-9])([BCMSL]?\d{12,14}[A-Z])(?![A-Za-z0-9])")
 """Of the Global CMT project: C201305240544A."""
+
+
+WITHOUT_TENSOR = (
+    "it has no moment tensor; allowed: an event with one, such as its Global CMT solution, an .ndk or CMTSOLUTION file "
+    "(craton tomography takes it in [input] events, craton waves as event_file, ObsPy by read_events)"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ def moment_tensor_event(event: Any) -> MomentTensorEvent:
     """From an ObsPy Event. ValueError says what is missing, as in "it has no moment tensor"."""
     mechanisms = [m for m in event.focal_mechanisms if m.moment_tensor and m.moment_tensor.tensor]
     if not mechanisms:
-        raise ValueError("it has no moment tensor; allowed: an event with one")
+        raise ValueError(WITHOUT_TENSOR)
     preferred = event.preferred_focal_mechanism()
     moment = (preferred if preferred in mechanisms else mechanisms[0]).moment_tensor
     tensor = tuple(getattr(moment.tensor, f"m_{name}") for name in TENSOR)
@@ -61,6 +68,19 @@ def moment_tensor_event(event: Any) -> MomentTensorEvent:
         region=(regions[0] or "").lstrip("=+-@ \t") if regions else "",  # a spreadsheet would compute such a text
         is_centroid=is_centroid,
     )
+
+
+def named_event(event: Any) -> str:
+    """What an ObsPy Event is called in errors: identifier, origin time and magnitude, as far as it has them."""
+    origin = event.preferred_origin() or (event.origins or [None])[0]
+    magnitude = event.preferred_magnitude() or (event.magnitudes or [None])[0]
+    words = [str(event.resource_id)]
+    if origin is not None and origin.time is not None:
+        with suppress(OverflowError, ValueError):  # a time that is in no calendar
+            words.append(origin.time.strftime("%Y-%m-%dT%H:%M:%S"))
+    if magnitude is not None and magnitude.mag is not None:
+        words.append(f"{magnitude.magnitude_type or 'magnitude'} {magnitude.mag:g}")
+    return ", ".join(words)
 
 
 def _origin(event: Any, moment: Any) -> tuple[Any, bool]:

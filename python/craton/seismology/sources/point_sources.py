@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from craton.errors import UserError
 from craton.seismology.files import present, read_by_obspy
 from craton.seismology.geometry.grid import Box, Grid
-from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
+from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event, named_event
 from craton.seismology.sources.source_time import SourceTime, Triangle
 
 Array = NDArray[np.float64]
@@ -222,7 +222,7 @@ def read_catalogue_event(path: str | os.PathLike[str]) -> MomentTensorEvent:
     try:
         return moment_tensor_event(events[0])
     except ValueError as error:
-        raise UserError(f"{path}: its first event: {error}") from None
+        raise UserError(f"{path}: its first event ({named_event(events[0])}): {error}") from None
 
 
 def catalogue_point(

@@ -75,13 +75,18 @@ class GridModel:
 def read_netcdf(file: Path, earth: EarthModel) -> GridModel:
     """UserError names what is missing or wrong. earth: of which speeds are relative."""
     with variables_of(file) as found:
-        axes = {name: axis(file, found, name) for name in AXES}
-        names = next((each for each in SOURCES if set(each) <= set(found)), None)
-        if names is None:
-            raise UserError(
-                f"{file}: none of {', '.join(' with '.join(each) for each in SOURCES)}; allowed: one of these"
-            )
-        fields = [field(file, found, name) for name in names]
+        return grid_model(file, found, earth)
+
+
+def grid_model(
+    file: Path, found: Mapping[str, Any], earth: EarthModel, sources: Sequence[tuple[str, ...]] = SOURCES
+) -> GridModel:
+    """The model of some variables by name, each with dimensions and attributes. file: what errors call them."""
+    axes = {name: axis(file, found, name) for name in AXES}
+    names = next((each for each in sources if set(each) <= set(found)), None)
+    if names is None:
+        raise UserError(f"{file}: none of {', '.join(' with '.join(each) for each in sources)}; allowed: one of these")
+    fields = [field(file, found, name) for name in names]
     if np.abs(axes["depth"]).max() > 1e4:  # metres
         axes["depth"] = axes["depth"] / 1e3
     if axes["depth"].min() < -20.0:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from craton.tomography.waveforms.config import WaveformConfig, load_waveform_config
     from craton.tomography.waveforms.preparation import prepare
     from craton.tomography.waveforms.records.fetch import fetch
+    from craton.tomography.waveforms.records.obspy_catalogues import (
+        events_from_catalog,
+        events_to_catalog,
+        stations_from_inventory,
+        stations_to_inventory,
+    )
     from craton.tomography.waveforms.synthetics import predicted, synthetic_source
     from craton.tomography.waveforms.table import Window, WindowTable
     from craton.tomography.waveforms.window_folder import make_windows
@@ -24,11 +30,15 @@ __all__ = [
     "WaveformConfig",
     "Window",
     "WindowTable",
+    "events_from_catalog",
+    "events_to_catalog",
     "fetch",
     "load_waveform_config",
     "make_windows",
     "predicted",
     "prepare",
+    "stations_from_inventory",
+    "stations_to_inventory",
     "synthetic_source",
 ]
 
@@ -38,6 +48,12 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.tomography.waveforms.config": ["WaveformConfig", "load_waveform_config"],
         "craton.tomography.waveforms.preparation": ["prepare"],
         "craton.tomography.waveforms.records.fetch": ["fetch"],
+        "craton.tomography.waveforms.records.obspy_catalogues": [
+            "events_from_catalog",
+            "events_to_catalog",
+            "stations_from_inventory",
+            "stations_to_inventory",
+        ],
         "craton.tomography.waveforms.synthetics": ["predicted", "synthetic_source"],
         "craton.tomography.waveforms.table": ["Window", "WindowTable"],
         "craton.tomography.waveforms.window_folder": ["make_windows"],

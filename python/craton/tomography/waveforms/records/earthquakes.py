@@ -13,7 +13,7 @@ import numpy as np
 
 from craton.errors import UserError
 from craton.runs.files import write_text
-from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
+from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event, named_event
 from craton.tomography.data.catalogue import EVENT_COLUMNS, RANGES, STATION_COLUMNS, Events, Stations
 from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.records.archive import read_by_obspy
@@ -31,7 +31,7 @@ def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], le
             one = moment_tensor_event(event)
             check(one)
         except ValueError as error:
-            ledger.reject("event", f"{file}: {event.resource_id}", "not usable", str(error))
+            ledger.reject("event", f"{file}: {named_event(event)}", "not usable", str(error))
             continue
         if one.name in found:
             ledger.reject("event", one.name, "twice", f"{file} has it again; the first is used")

@@ -94,7 +94,8 @@ class Fetched:
             f"({self.bytes / 1e6:.1f} MB), {self.there_before} were there, {self.no_data} times the server has no data"
         )
         if self.without_tensor:
-            text += f"; {self.without_tensor} earthquakes cannot be used (no moment tensor, or none that is whole)"
+            text += f"; {self.without_tensor} earthquakes cannot be used (no moment tensor, or none that is whole): "
+            text += "[input] events takes a file of Global CMT solutions (.ndk) in place of the server's"
         if self.failed:
             text += f"; {self.failed} requests failed, the last: {self.last_failure}: the same command tries them again"
         return text
