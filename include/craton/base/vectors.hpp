@@ -84,7 +84,7 @@ struct lane_sum {
     }
 };
 
-/// visit.operator()<doubles>(i) for as many whole vectors as there are from first to last - 1, then visit.operator()<double>(i).
+/// `visit.operator()<doubles>(i)` for as many whole vectors as there are from first to last - 1, then the same of single doubles.
 template <class Visit> inline void for_doubles(std::size_t first, std::size_t last, const Visit& visit) {
     constexpr auto lanes = static_cast<std::size_t>(doubles_per_vector);
     std::size_t i = first;

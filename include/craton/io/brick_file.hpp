@@ -24,7 +24,7 @@ struct brick_file_options {
 /// process grid can read:
 ///   attribute craton_bricks   version of this format
 ///   attribute header          the text
-///   arrays/<name>             float32 or float64 in global order, shape (nz, ny, nx);
+///   arrays/NAME               float32 or float64 in global order, shape (nz, ny, nx);
 ///                             attribute checksum: of the bits, the same for every layout
 /// Cells only: ghosts are filled by an exchange after reading (array::halo_exchange::fill). Instantiated for float and double.
 ///
