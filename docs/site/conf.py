@@ -33,11 +33,12 @@ suppress_warnings = [
     "ref.python",  # a word of a signature, such as range, that several names end in
 ]
 highlight_language = "none"
+smartquotes = False  # "" and --ranks stay what one types
 
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_typehints_format = "short"
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True, "undoc-members": True}
 maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
 add_module_names = False
@@ -49,5 +50,6 @@ html_theme = "furo"
 html_title = f"Craton {release}"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["craton.css"]

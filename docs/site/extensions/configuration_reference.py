@@ -3,6 +3,7 @@
     ```{configuration} craton.multigrid.config.Config
     ```
 
+More words, such as phases=craton.tomography.waveforms.config.PhaseConfig, are tables [[phases]] that the class reads by itself.
 Default, meaning and what is allowed are those of the template and of the error messages: `craton.settings` has one line for all.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import page_parts as parts
@@ -20,11 +21,19 @@ from docutils.parsers.rst import Directive
 FROM = {"input": "relative to the configuration's folder", "output": "relative to where craton starts"}
 
 
-def tables_of(config: Any) -> Iterator[tuple[str, type, str]]:
+def named(name: str) -> Any:
+    """What a dotted name stands for."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def tables_of(words: Sequence[str]) -> Iterator[tuple[str, type, str]]:
     """Name as the file has it, class, and how often it may stand there."""
+    config = named(words[0])
+    listed = {**config.listed, **{name: named(table) for name, table in (word.split("=") for word in words[1:])}}
     for name, table in config.tables.items():
         yield f"[{name}]", table, "may be left out" if name in config.optional else ""
-    for name, table in config.listed.items():
+    for name, table in listed.items():
         yield f"[[{name}]]", table, "any number of them"
 
 
@@ -52,9 +61,9 @@ def key_rows(table: Any) -> Iterator[list[list[nodes.Node]]]:
         yield [[parts.paragraph(f"`{item.name}`")], [parts.paragraph(default)], meaning]
 
 
-def sections(config: Any) -> Iterator[nodes.section]:
+def sections(words: Sequence[str]) -> Iterator[nodes.section]:
     """A section for each table of a configuration."""
-    for name, table, often in tables_of(config):
+    for name, table, often in tables_of(words):
         about = " ".join((table.__doc__ or "").split())
         content: list[nodes.Node] = [parts.paragraph(about)]
         if often:
@@ -64,14 +73,14 @@ def sections(config: Any) -> Iterator[nodes.section]:
 
 
 class ConfigurationReference(Directive):
-    """Its argument is the class, with its module."""
+    """Its arguments are the class, with its module, and tables."""
 
     required_arguments = 1
+    optional_arguments = 9
 
     def run(self) -> list[nodes.Node]:
         """The sections."""
-        module, _, name = self.arguments[0].rpartition(".")
-        return list(sections(getattr(importlib.import_module(module), name)))
+        return list(sections(self.arguments))
 
 
 def setup(app: Any) -> dict[str, bool]:
