@@ -83,7 +83,9 @@ def _compound(compound: ElementTree.Element, name: str) -> Declaration:
         text = re.sub(r"concept\s+\S*", f"concept {own}", text, count=1)
     else:
         bases = [_words(base) for base in compound.findall("basecompoundref") if base.get("prot") == "public"]
-        text = f"{_template(compound)}{kind} {own}{' : ' if bases else ''}{', '.join(f'public {base}' for base in bases)}"
+        text = (
+            f"{_template(compound)}{kind} {own}{' : ' if bases else ''}{', '.join(f'public {base}' for base in bases)}"
+        )
     header, line = _place(compound)
     members = _members(compound, name)
     follows = "<" in own  # a specialisation
@@ -101,9 +103,7 @@ def _members(compound: ElementTree.Element, scope: str) -> list[Declaration]:
                 kind, name = member.get("kind", ""), member.findtext("name", "")
                 comments = _comments(member)
                 follows = _follows(member, scope)
-                found.append(
-                    Declaration(kind, name, scope, _text(member), header, line, comments, follows)
-                )
+                found.append(Declaration(kind, name, scope, _text(member), header, line, comments, follows))
     return sorted(found, key=lambda one: one.line)
 
 

@@ -1,6 +1,6 @@
 """Sphinx's configuration of the documentation site: the pages of docs/ where they lie, and a reference made from the code.
 
-    make docs           builds build/docs/html
+make docs           builds build/docs/html
 """
 
 import re

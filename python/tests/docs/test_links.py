@@ -16,7 +16,9 @@ def checkout(tmp_path, monkeypatch):
     """A page to be linked to, in a checkout of its own."""
     monkeypatch.setattr(check_links, "ROOT", tmp_path)
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/other.md").write_text("# A page, `with` a word\n\n## Twice\n\n## Twice\n\n```\n# no heading\n```\n")
+    (tmp_path / "docs/other.md").write_text(
+        "# A page, `with` a word\n\n## Twice\n\n## Twice\n\n```\n# no heading\n```\n"
+    )
     return tmp_path
 
 
