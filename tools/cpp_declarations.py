@@ -32,6 +32,8 @@ class Declaration:
     follows: bool
     """special members and overrides: what they do follows from the comments of their class or its base"""
     members: list[Declaration] = field(default_factory=list)
+    shares: bool = False
+    """a comment before other declarations, of which no blank line parts it, speaks of this one too"""
 
     @property
     def is_documented(self) -> bool:
@@ -39,8 +41,8 @@ class Declaration:
         return bool(self.comments)
 
 
-def read(xml: Path) -> dict[str, list[Declaration]]:
-    """The declarations of each header, in their order."""
+def read(xml: Path, include: Path) -> dict[str, list[Declaration]]:
+    """The declarations of each header, in their order, from Doxygen's folder and that of the headers."""
     compounds = [
         compound
         for path in sorted(xml.glob("*.xml"))
@@ -60,8 +62,13 @@ def read(xml: Path) -> dict[str, list[Declaration]]:
             continue
         found = _members(compound, name) if compound.get("kind") == "namespace" else [_compound(compound, name)]
         for one in found:
-            headers.setdefault(one.header, []).append(one)
-    return {header: sorted(found, key=lambda one: one.line) for header, found in sorted(headers.items())}
+            known = headers.setdefault(one.header, [])
+            if (one.line, one.text) not in ((other.line, other.text) for other in known):  # once more, in an inline namespace
+                known.append(one)
+    for header, found in headers.items():
+        found.sort(key=lambda one: one.line)
+        _share(found, (include / header).read_text(encoding="utf-8").splitlines(), None)
+    return dict(sorted(headers.items()))
 
 
 def storey(header: str) -> str:
@@ -70,9 +77,31 @@ def storey(header: str) -> str:
     return "/".join(parts[1:3]) if parts[1] == "apps" else parts[1]
 
 
-def shares_comment(one: Declaration, before: Declaration | None) -> bool:
-    """Whether a declaration without comment stands directly below one that has one, which is then of both."""
-    return before is not None and not one.comments and one.line - before.line <= 1
+def _share(declarations: list[Declaration], lines: list[str], parent: Declaration | None) -> None:
+    """Finds those that share a comment. That of a class is also of the variables at its head."""
+    before, speaks, of_class = parent, parent is not None and parent.is_documented, True
+    for one in declarations:
+        between = lines[before.line : one.line - 1] if before else []
+        if one.is_documented and _comes_first(one, lines):
+            speaks, of_class = True, False
+        elif any(not line.strip() or line.lstrip().startswith("//") for line in between):
+            speaks = False
+        one.shares = speaks and not one.is_documented and (not of_class or one.kind == "variable")
+        _share(one.members, lines, one)
+        before = one
+
+
+def _comes_first(one: Declaration, lines: list[str]) -> bool:
+    """Whether the comment of a declaration stands before it, and not behind it on its line."""
+    at = one.line - 2
+    while (
+        at > 0
+        and not lines[at].lstrip().startswith("//")
+        and lines[at].strip()
+        and not lines[at].rstrip().endswith((";", "}", "{"))
+    ):
+        at -= 1  # template <class T>, or a return type
+    return lines[at].lstrip().startswith("///")
 
 
 def _compound(compound: ElementTree.Element, name: str) -> Declaration:
@@ -96,11 +125,13 @@ def _members(compound: ElementTree.Element, scope: str) -> list[Declaration]:
     found = []
     for section in compound.findall("sectiondef"):
         for member in section.findall("memberdef"):
-            if member.get("kind") in NO_PAGES or member.get("prot") != "public" or "@" in member.findtext("name", ""):
+            name, type_of = member.findtext("name", ""), _words(member.find("type"))
+            instantiates = re.match(r"(extern )?template\b(?! ?<)", type_of)
+            if member.get("kind") in NO_PAGES or member.get("prot") != "public" or "@" in name or instantiates:
                 continue
             header, line = _place(member)
             if header.endswith(".hpp"):
-                kind, name = member.get("kind", ""), member.findtext("name", "")
+                kind = member.get("kind", "")
                 comments = _comments(member)
                 follows = _follows(member, scope)
                 found.append(Declaration(kind, name, scope, _text(member), header, line, comments, follows))
@@ -176,10 +207,10 @@ def _split(name: str) -> tuple[str, str]:
     return (name[:at], name[at + 2 :]) if at >= 0 else ("", name)
 
 
-def every(declarations: list[Declaration]) -> Iterator[tuple[Declaration, Declaration | None]]:
-    """Each declaration, members too, with the one before it in its scope."""
-    before: Declaration | None = None
+def every(declarations: list[Declaration]) -> Iterator[Declaration]:
+    """Each declaration, members too; those that follow from others are left out."""
     for one in declarations:
-        yield one, before
-        yield from every(one.members)
-        before = one
+        if not one.follows:
+            yield one
+        if "<" not in one.name:
+            yield from every(one.members)

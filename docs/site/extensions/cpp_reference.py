@@ -20,6 +20,7 @@ from cpp_declarations import CLASSES, Declaration
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
+INCLUDE = Path(__file__).resolve().parents[3] / "include"
 reading = functools.cache(cpp_declarations.read)
 
 
@@ -55,7 +56,7 @@ def groups(declarations: Sequence[Declaration]) -> Iterator[list[Declaration]]:
     """Declarations that share a comment, or have none and stand together."""
     group: list[Declaration] = []
     for one in declarations:
-        together = group and not one.comments and (one.line - group[-1].line <= 1 or not group[0].comments)
+        together = group and not one.comments and (one.shares or not group[0].comments)
         if group and not together:
             yield group
             group = []
@@ -99,7 +100,7 @@ class Headers(Directive):
         environment.note_dependency(str(xml / "index.xml"))
         chosen = {
             header: found
-            for header, found in reading(xml).items()
+            for header, found in reading(xml, INCLUDE).items()
             if cpp_declarations.storey(header) == self.arguments[0]
         }
         if not chosen:

@@ -88,6 +88,7 @@ template <class T> [[nodiscard]] double squared_magnitude(const T& element) {
 
 /// What products of T are summed in.
 template <class T> struct wide_sum_of {
+    /// The type that products of T are summed in.
     using type = T;
 };
 template <> struct wide_sum_of<float> {

@@ -22,9 +22,11 @@ inline constexpr std::int64_t bytes_per_vector = 32;
 inline namespace of_16_bytes {
 inline constexpr std::int64_t bytes_per_vector = 16;
 #endif
+/// Of one vector.
 inline constexpr std::int64_t floats_per_vector = bytes_per_vector / sizeof(float);
 inline constexpr std::int64_t doubles_per_vector = bytes_per_vector / sizeof(double);
 
+/// A vector whose address is a multiple of its size.
 using floats = float __attribute__((vector_size(bytes_per_vector)));
 using doubles = double __attribute__((vector_size(bytes_per_vector)));
 
@@ -34,6 +36,7 @@ struct anywhere {
     using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
 };
 
+/// From and to any address.
 [[gnu::always_inline]] inline floats load_floats(const float* from) { return *reinterpret_cast<const anywhere::floats*>(from); }
 [[gnu::always_inline]] inline doubles load_doubles(const double* from) { return *reinterpret_cast<const anywhere::doubles*>(from); }
 [[gnu::always_inline]] inline void store_floats(float* to, floats value) { *reinterpret_cast<anywhere::floats*>(to) = value; }

@@ -14,6 +14,7 @@ struct brick_dataset {
     int array = 0;
 };
 
+/// How a file of bricks is written.
 struct brick_file_options {
     transfer_options transfer = {};
     /// Keeps what was at the path as `<path>.previous`. Without it, it is there until the new file is whole and takes its name.

@@ -113,6 +113,7 @@ struct pair {
 };
 
 template <class T> T twice(const T& value);
+extern template int twice(const int&);
 namespace detail {
 int hidden();
 }
@@ -130,17 +131,13 @@ def test_declarations_of_a_header(tmp_path):
     header.write_text(HEADER)
     (tmp_path / "build/docs").mkdir(parents=True)
     subprocess.run(["doxygen", str(SITE / "Doxyfile")], cwd=tmp_path, check=True)
-    [(name, found)] = cpp_declarations.read(tmp_path / "build/docs/xml").items()
+    [(name, found)] = cpp_declarations.read(tmp_path / "build/docs/xml", tmp_path / "include").items()
     assert name == "craton/thing/pair.hpp"
     assert cpp_declarations.storey(name) == "thing"
     pair, twice = found
     assert [one.name for one in pair.members] == ["pair", "first", "second", "rows", "cols"]
     assert twice.text == "template <class T>\nT twice(const T &value);"
-    counted = {
-        one.name: one.is_documented or cpp_declarations.shares_comment(one, before)
-        for one, before in cpp_declarations.every(found)
-        if not one.follows
-    }
+    counted = {one.name: one.is_documented or one.shares for one in cpp_declarations.every(found)}
     assert counted == {"pair": True, "first": True, "second": False, "rows": True, "cols": True, "twice": False}
     shown = cpp_reference.header_section(name, found).astext()
     assert "Rows and columns, of this." in shown
