@@ -97,6 +97,7 @@ template <> struct wide_sum_of<float> {
 template <> struct wide_sum_of<std::complex<float>> {
     using type = std::complex<double>;
 };
+/// That type.
 template <class T> using wide_sum = typename wide_sum_of<T>::type;
 
 /// sum += conj(a[i]) b[i] for all i; whole numbers modulo 2^64.

@@ -30,7 +30,7 @@ inline constexpr std::int64_t doubles_per_vector = bytes_per_vector / sizeof(dou
 using floats = float __attribute__((vector_size(bytes_per_vector)));
 using doubles = double __attribute__((vector_size(bytes_per_vector)));
 
-// The same at any address.
+/// The same at any address.
 struct anywhere {
     using floats [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
     using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;

@@ -81,18 +81,15 @@ def test_comments_are_read(tmp_path):
     [
         ("<!-- run -->\n```toml\n```\n", "run, of toml"),
         ("<!-- compile -->\n```python\n```\n", "compile, of python"),
-        ("<!-- check: -->\n```toml\n```\n", ""),
+        ("<!-- check: -->\n```toml\n```\n", "allowed: an application"),
         ("<!-- not run: hm -->\n```\n```\n", "not run: hm; allowed: the reason"),
         ("<!-- tested: python/tests/docs/test_links.py -->\n```\n```\n", "names page.md"),
     ],
 )
 def test_comments_that_say_what_cannot_be_done(tmp_path, text, said):
     found = list(doc_blocks.blocks(page_of(tmp_path, text)))
-    if said:
-        [fault] = doc_blocks.faults(found)
-        assert said in fault
-    else:
-        assert found[0].kind == doc_blocks.UNCLASSIFIED
+    [fault] = doc_blocks.faults(found)
+    assert said in fault
 
 
 @pytest.mark.parametrize(

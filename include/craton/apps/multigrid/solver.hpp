@@ -65,6 +65,7 @@ class solver {
     solver(solver&&) noexcept;
     ~solver();
 
+    /// The world that it solves on, and its grids.
     [[nodiscard]] runtime::world& ranks() const noexcept;
     [[nodiscard]] int levels() const noexcept;
     /// Of a level, 0 the finest.

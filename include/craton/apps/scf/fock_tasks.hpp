@@ -46,6 +46,7 @@ class fock_tasks {
     /// The digester must outlive it. It has no tasks yet.
     fock_tasks(const block_digester& digester, weighed_pairs pairs);
 
+    /// What the tasks are made of, and the tasks.
     [[nodiscard]] std::span<const pair_block> blocks() const noexcept { return pairs_.list.blocks; }
     [[nodiscard]] const std::vector<fock_task>& tasks() const noexcept { return tasks_; }
     /// Memory of blocks and tasks, without the pairs of shells and their costs.

@@ -24,6 +24,7 @@ template <class T> struct rectangle {
     T* data = nullptr;
     std::int64_t stride = 0;
 
+    /// Where a row begins.
     [[nodiscard]] T* row(std::int64_t n) const { return data + n * stride; }
 };
 

@@ -24,6 +24,7 @@ enum class theory {
     born,          ///< coupling of all pairs and no shift: linear in the model, for comparison with exact integrals over the sphere
     born_in_plane,
 };
+/// What a theory has.
 [[nodiscard]] constexpr bool shifts_frequencies(theory kind) { return kind != theory::born && kind != theory::born_in_plane; }
 [[nodiscard]] constexpr bool couples_across_branches(theory kind) { return kind == theory::nact || kind == theory::nact_in_plane; }
 [[nodiscard]] constexpr bool sees_across_the_path(theory kind) { return kind == theory::nact || kind == theory::born; }

@@ -27,6 +27,7 @@ struct event {
     double half_duration_s = 0;
 };
 
+/// A receiver.
 struct station {
     double latitude_deg = 0; ///< geographic
     double longitude_deg = 0;
@@ -58,6 +59,7 @@ struct path_request {
 class path {
   public:
     path() = default; // of nothing
+    /// Samples of the window, what was asked for, and the source.
     [[nodiscard]] std::int64_t samples() const { return request_.samples; }
     [[nodiscard]] const path_request& request() const { return request_; }
     [[nodiscard]] const event& source() const { return *source_; }

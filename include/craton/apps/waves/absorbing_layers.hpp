@@ -11,6 +11,7 @@
 
 namespace craton::waves {
 
+/// What absorbs waves at the sides.
 enum class absorbing_kind { none, pml, sponge };
 
 /// What a configuration says about the sides of the grid.
@@ -72,6 +73,7 @@ class absorbing_layers {
     [[nodiscard]] std::span<float> memory() noexcept { return memory_; }
     [[nodiscard]] std::span<const float> memory() const noexcept { return memory_; }
 
+    /// What the kernels read of them.
     [[nodiscard]] const layers_view& layers() const noexcept { return layers_; }
     [[nodiscard]] const sponge_view& sponge() const noexcept { return sponge_; }
 

@@ -88,6 +88,7 @@ class solver {
     solver(solver&&) noexcept;
     ~solver();
 
+    /// What the solver was made with.
     [[nodiscard]] runtime::world& ranks() const noexcept;
     [[nodiscard]] const array::brick_layout& layout() const noexcept;
     [[nodiscard]] const solver_options& options() const noexcept;

@@ -41,6 +41,7 @@ struct differences {
     /// plane that the grids share is plane nz, which holds vz, xz and yz.
     const surface_closure* bottom = nullptr;
 
+    /// Of a time step and a side of a cell.
     static constexpr differences of(double dt_s, double h_m) {
         return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m), nullptr, nullptr};
     }
@@ -72,6 +73,7 @@ struct surface_closure {
 struct bottom_rows {
     std::array<double, surface_closure::width> plus{}, minus{};
 
+    /// Of the rows of plane k, out of nz.
     static constexpr bottom_rows of(const surface_closure& closure, std::int64_t k, std::int64_t nz) {
         constexpr std::size_t last = surface_closure::width - 1;
         bottom_rows made;
