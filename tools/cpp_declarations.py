@@ -63,7 +63,9 @@ def read(xml: Path, include: Path) -> dict[str, list[Declaration]]:
         found = _members(compound, name) if compound.get("kind") == "namespace" else [_compound(compound, name)]
         for one in found:
             known = headers.setdefault(one.header, [])
-            if (one.line, one.text) not in ((other.line, other.text) for other in known):  # once more, in an inline namespace
+            if (one.line, one.text) not in (
+                (other.line, other.text) for other in known
+            ):  # once more, in an inline namespace
                 known.append(one)
     for header, found in headers.items():
         found.sort(key=lambda one: one.line)

@@ -14,13 +14,13 @@ namespace craton::simd {
 // Code of other flags has other vectors, and another namespace.
 #if defined(__AVX512F__)
 inline namespace of_64_bytes {
-inline constexpr std::int64_t bytes_per_vector = 64;
+inline constexpr std::int64_t bytes_per_vector = 64; ///< as the compiler's flags allow
 #elif defined(__AVX__)
 inline namespace of_32_bytes {
-inline constexpr std::int64_t bytes_per_vector = 32;
+inline constexpr std::int64_t bytes_per_vector = 32; ///< as the compiler's flags allow
 #else
 inline namespace of_16_bytes {
-inline constexpr std::int64_t bytes_per_vector = 16;
+inline constexpr std::int64_t bytes_per_vector = 16; ///< as the compiler's flags allow
 #endif
 /// Of one vector.
 inline constexpr std::int64_t floats_per_vector = bytes_per_vector / sizeof(float);
@@ -32,6 +32,7 @@ using doubles = double __attribute__((vector_size(bytes_per_vector)));
 
 /// The same at any address.
 struct anywhere {
+    /// Vectors of any alignment, in memory of any type.
     using floats [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
     using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
 };
@@ -78,6 +79,7 @@ struct lane_sum {
     doubles lanes{};
     double rest = 0;
 
+    /// A vector of values, or one.
     void add(doubles value) { lanes += value; }
     void add(double value) { rest += value; }
     [[nodiscard]] double total() const {

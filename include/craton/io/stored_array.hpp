@@ -61,6 +61,7 @@ template <class T> [[nodiscard]] stored_array stored(array::convergent_matrix<T>
             [&matrix] { matrix.commit(); }};
 }
 
+/// The same of a vector.
 template <class T> [[nodiscard]] stored_array stored(array::convergent_vector<T>& vector) {
     return {element_of<T>::value, 1, array::block_cyclic{vector.layout(), {1, 1, 1}},
             reinterpret_cast<std::byte*>(vector.local().data()), [&vector] { vector.commit(); }};

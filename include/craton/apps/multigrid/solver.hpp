@@ -108,6 +108,7 @@ class solver {
     struct richardson_estimate {
         double error = 0, order = 0;
     };
+    /// Collective. Makes these F-cycles.
     [[nodiscard]] richardson_estimate richardson();
 
     /// From now on the seconds of every level and phase are counted, from zero; false: no more. While they are not, nothing is

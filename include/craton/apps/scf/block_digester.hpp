@@ -95,14 +95,17 @@ struct largest_between_ranges {
 /// wanted may be null.
 struct met_blocks {
     struct spin {
+        /// The density of one spin, and its sum for K.
         exchange_rectangles<const double> density;
         exchange_rectangles<double> exchange;
     };
 
+    /// The density of both spins, the sum for J, and each spin's.
     coulomb_rectangles<const double> density_sum; // of all densities
     coulomb_rectangles<double> coulomb;
     std::vector<spin> spins;
 
+    /// The largest elements of the densities, and what integrals can meet in them.
     coulomb_rectangles<const double> largest_of_sum; // |element| between two shells
     exchange_rectangles<const double> largest;       // of all densities
     met_densities met;                               // between whole ranges; 0 for what is not wanted

@@ -32,8 +32,10 @@ struct weighed_pairs {
     std::span<const pair_cost> costs; // those of each block behind those of the block before it, one more than it has pairs
     std::shared_ptr<const void> memory;
 
+    /// The costs of a block's pairs, and one more.
     [[nodiscard]] const pair_cost* costs_of(std::size_t block) const { return costs.data() + list.first_of(block) + block; }
 };
+/// Predicts what each pair costs.
 [[nodiscard]] weighed_pairs weighed(const block_digester& digester, pair_list list);
 
 /// The tasks, of predicted cost, of one place of a grid into which a Fock build is cut. Pure arithmetic.

@@ -122,6 +122,7 @@ class hermite_pairs {
     /// To no more memory than needed.
     void shrink_to_fit();
 
+    /// Pairs that are kept.
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
     /// Valid until the next is added.
     [[nodiscard]] hermite_pair operator[](std::size_t n) const {

@@ -48,6 +48,7 @@ struct figure_effects {
 struct scaling {
     std::vector<double> radius_m, vp_over_vs, density_over_vs;
 
+    /// At a radius in m.
     [[nodiscard]] double vp_at(double radius) const { return at(vp_over_vs, radius); }
     [[nodiscard]] double density_at(double radius) const { return at(density_over_vs, radius); }
     /// Whether density changes anywhere.
@@ -91,6 +92,7 @@ class forward_problem {
     /// The same modes, band, figure and motion by another theory, or on another basis.
     forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis);
 
+    /// What a model does to the modes.
     [[nodiscard]] theory kind() const { return kind_; }
     /// Whether horizontal motion is that of both types of modes.
     [[nodiscard]] bool complete() const { return complete_; }
@@ -115,6 +117,7 @@ class forward_problem {
     struct carriers {
         std::vector<double> amplitude, omega, decay;
     };
+    /// Those of a path through a model.
     [[nodiscard]] carriers carriers_of(const path& path, std::span<const double> model) const;
 
     /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.

@@ -135,6 +135,7 @@ class path_set {
     path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
              std::span<const path_request> requests, std::span<const double> crust = {}, runtime::world* ranks = nullptr);
 
+    /// Paths.
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(contents_->paths.size()); }
     [[nodiscard]] const path& operator[](std::int64_t i) const { return contents_->paths[static_cast<std::size_t>(i)]; }
     /// The first sample of path i in the concatenated data; offset(size()) is the number of all samples.

@@ -31,6 +31,7 @@ using staggering = std::array<bool, 3>;
 /// A component of velocity or stress, and where in a cell it lies.
 enum class field { vx, vy, vz, xx, yy, zz, xy, xz, yz };
 
+/// Where in its cell a component lies.
 [[nodiscard]] constexpr staggering staggering_of(field which) {
     switch (which) {
     case field::vx:

@@ -34,6 +34,7 @@ struct weighted_rows {
     std::vector<std::int32_t> offset;
     std::vector<float> weight;
 
+    /// Of the matrix.
     [[nodiscard]] std::int64_t rows() const { return static_cast<std::int64_t>(first.size()) - 1; }
 };
 

@@ -21,10 +21,11 @@ struct reduced_rows {
     static constexpr std::int64_t ground = -1; ///< the whole row is of fourth order
     static constexpr std::int64_t air = -2;    ///< nothing moves in the row
 
-    const std::int64_t* first = nullptr; ///< [j + k * ny]: ground, air, or where the words of the row's cells begin
-    const std::uint32_t* velocity = nullptr;
-    const std::uint32_t* stress = nullptr; ///< a word a cell, readable for 16 more
+    const std::int64_t* first = nullptr;     ///< [j + k * ny]: ground, air, or where the words of the row's cells begin
+    const std::uint32_t* velocity = nullptr; ///< a word a cell, as of stress
+    const std::uint32_t* stress = nullptr;   ///< a word a cell, readable for 16 more
 
+    /// Words of a cell all of whose links are there.
     static constexpr std::uint32_t all_of_velocity = (1U << 27U) - 1;
     static constexpr std::uint32_t all_of_stress = (1U << 18U) - 1;
 };
