@@ -83,7 +83,7 @@ def test_comments_are_read(tmp_path):
         ("<!-- compile -->\n```python\n```\n", "compile, of python"),
         ("<!-- check: -->\n```toml\n```\n", "allowed: an application"),
         ("<!-- not run: hm -->\n```\n```\n", "not run: hm; allowed: the reason"),
-        ("<!-- tested: python/tests/docs/test_links.py -->\n```\n```\n", "names page.md"),
+        ("<!-- tested: python/tests/docs/missing.py -->\n```\n```\n", "names page.md"),
     ],
 )
 def test_comments_that_say_what_cannot_be_done(tmp_path, text, said):
