@@ -114,6 +114,16 @@ browser: build
 	tools/bootstrap --browser
 	tools/run_tests "browser" $(BIN)/python -m pytest python/tests/pages/test_hostile_names.py $(PYTEST_ARGS)
 
+## docs       the documentation site, with the reference of Python, C++, commands and keys: build/docs/html (installs Doxygen, Sphinx)
+.PHONY: docs
+docs: build
+	tools/bootstrap --docs
+	mkdir -p build/docs
+	doxygen docs/site/Doxyfile
+	$(BIN)/python tools/api_coverage
+	build/documentation/bin/python -m sphinx -W --keep-going -q -j $(JOBS) -b html -c docs/site docs build/docs/html
+	@echo "The site: $(CURDIR)/build/docs/html/index.html"
+
 ## mutate     20,000 damaged files of every kind that Craton reads: refused in one line, or read
 .PHONY: mutate
 mutate: build
@@ -164,6 +174,7 @@ lint: build
 	$(BIN)/python tools/check_storeys || failed="$$failed storeys"
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo || failed="$$failed rooms"
 	$(BIN)/python tools/check_prose || failed="$$failed prose"
+	$(BIN)/python tools/check_links || failed="$$failed links"
 	$(BIN)/python tools/check_locks || failed="$$failed locks"
 	$(BIN)/python tools/check_licences || failed="$$failed licences"
 	$(BIN)/python tools/check_packaging || failed="$$failed packaging"

@@ -43,20 +43,24 @@ struct block_cyclic {
     cyclic_dimension rows;
     cyclic_dimension cols;
 
+    /// Of a place of the process grid, and back.
     [[nodiscard]] constexpr int rank_of(std::int64_t process_row, std::int64_t process_col) const {
         return static_cast<int>(process_row * cols.processes + process_col);
     }
     [[nodiscard]] constexpr std::int64_t process_row(int rank) const { return rank / cols.processes; }
     [[nodiscard]] constexpr std::int64_t process_col(int rank) const { return rank % cols.processes; }
+    /// The rank that owns an element.
     [[nodiscard]] constexpr int owner(std::int64_t i_global, std::int64_t j_global) const {
         return rank_of(rows.owner(i_global), cols.owner(j_global));
     }
+    /// What a rank stores: rows, columns, and the distance of its columns in elements, at least 1.
     [[nodiscard]] constexpr std::int64_t local_rows(int rank) const { return rows.local_extent(process_row(rank)); }
     [[nodiscard]] constexpr std::int64_t local_cols(int rank) const { return cols.local_extent(process_col(rank)); }
     [[nodiscard]] constexpr std::int64_t leading_dimension(int rank) const {
         const std::int64_t count = local_rows(rank);
         return count > 0 ? count : 1;
     }
+    /// Of the whole process grid.
     [[nodiscard]] constexpr std::int64_t ranks() const { return rows.processes * cols.processes; }
 
     friend constexpr bool operator==(const block_cyclic&, const block_cyclic&) = default;

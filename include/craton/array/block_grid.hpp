@@ -19,6 +19,7 @@ struct block_extents {
     std::int64_t nx = 0, ny = 0, nz = 0;
     std::int64_t pitch = 0, plane = 0; ///< elements from row to row and from plane to plane; whole cache lines
 
+    /// Where a cell lies, in elements from cell (0, 0, 0); ghosts have negative indices, or some beyond the extents.
     [[nodiscard]] constexpr std::int64_t at(std::int64_t i, std::int64_t j, std::int64_t k) const {
         return i + j * pitch + k * plane;
     }
@@ -30,6 +31,7 @@ template <class T> struct block_view {
     T* first = nullptr; ///< element (0, 0, 0)
     block_extents extents;
 
+    /// A cell, or a ghost.
     [[nodiscard]] T& at(std::int64_t i, std::int64_t j, std::int64_t k) const { return first[extents.at(i, j, k)]; }
 };
 
@@ -44,12 +46,14 @@ template <class T> class block_grid {
     /// a block, arrays is at least 1, the layout is for this world's ranks, and there is memory. The world must outlive it.
     block_grid(runtime::world& ranks, const grid_layout& layout, int arrays, int ghost = 2, base::thread_team* team = nullptr);
 
+    /// What the grid was made with, and what it takes of a rank's memory.
     [[nodiscard]] const grid_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
     [[nodiscard]] int arrays() const noexcept { return arrays_; }
     [[nodiscard]] int ghost() const noexcept { return ghost_; }
     [[nodiscard]] std::size_t bytes_per_rank(int rank) const;
 
+    /// How a block's cells lie in memory.
     [[nodiscard]] block_extents extents(std::int64_t block) const { return room(block).extents; }
     /// From an array of a block to its next one.
     [[nodiscard]] std::size_t array_elements(std::int64_t block) const { return room(block).elements; }
@@ -116,6 +120,7 @@ template <class T> struct block_copy {
     runtime::global_ptr<T> from, to;
     std::array<std::int64_t, 3> extents{}, from_strides{}, to_strides{};
 
+    /// What is copied: elements of the rectangle, and the shape that a strided copy takes.
     [[nodiscard]] std::int64_t elements() const { return extents[0] * extents[1] * extents[2]; }
     [[nodiscard]] runtime::copy_shape shape() const { return {extents, from_strides, to_strides}; }
 };

@@ -23,6 +23,7 @@ class box_layout : public grid_layout {
         index3 boxes{1, 1, 1};          ///< along each dimension
         std::int64_t side = 1;          ///< cells of a box along each dimension
         std::array<bool, 3> periodic{}; ///< per dimension
+        /// How boxes are dealt to ranks.
         box_order order = box_order::morton;
         grid_layout::boundaries cuts{}; ///< where they are not cubes: the first cell of every box, then the number of cells
         friend bool operator==(const shape&, const shape&) = default;
@@ -41,6 +42,7 @@ class box_layout : public grid_layout {
     /// With those cuts, as a shape: cubes where they are.
     [[nodiscard]] static shape of_cuts(grid_layout::boundaries cuts, const std::array<bool, 3>& periodic, box_order order);
 
+    /// What the layout was made with.
     [[nodiscard]] const shape& what() const noexcept { return what_; }
     /// Of the boxes, or the longest where they are not cubes.
     [[nodiscard]] std::int64_t side() const noexcept { return what_.side; }

@@ -29,6 +29,7 @@ class brick_layout : public grid_layout {
     brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank = {},
                  const index3& in = {1, 1, 1});
 
+    /// Bricks along each dimension; the brick of a rank, and the rank of a brick.
     [[nodiscard]] index3 processes() const noexcept { return blocks_along(); }
     [[nodiscard]] int brick_of(int rank) const { return static_cast<int>(position(rank)); }
     [[nodiscard]] int rank_of(int brick) const;

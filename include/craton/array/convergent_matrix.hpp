@@ -44,6 +44,7 @@ struct update_piece;
 template <class T> class convergent_matrix {
   public:
     static_assert(is_matrix_element<T>, "allowed: float, double, std::complex<float>, std::complex<double> and std::int64_t");
+    /// The type of an element.
     using value_type = T;
 
     /// Collective. All elements are the merge's identity (zero for sums); where ranks share a node the storage takes its memory
@@ -55,6 +56,7 @@ template <class T> class convergent_matrix {
     /// Not collective; no update or read of any rank may be under way (commit, then world::barrier, first).
     ~convergent_matrix();
 
+    /// What the matrix was made with.
     [[nodiscard]] const block_cyclic& layout() const noexcept { return layout_; }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
     [[nodiscard]] const merge<T>& operation() const noexcept { return operation_; }

@@ -24,6 +24,7 @@ template <class T> class convergent_vector {
     convergent_vector& operator=(const convergent_vector&) = delete;
     ~convergent_vector();
 
+    /// What the vector was made with.
     [[nodiscard]] const cyclic_dimension& layout() const noexcept { return layout_; }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
 

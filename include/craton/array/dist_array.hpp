@@ -52,6 +52,7 @@ template <class T, std::size_t N> struct tile_piece {
     place<N> strides{}; ///< in elements; the last is 1
     rectangle<N> cells; ///< in the array's index space
 
+    /// The element at a place of the whole array, which must be in this tile.
     [[nodiscard]] T& at(const place<N>& p) const { return first[offset_of(p, cells.low, strides)]; }
 };
 
@@ -103,6 +104,7 @@ template <class T, std::size_t N> class dist_array {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16); // messages' payloads are 16-byte aligned
 
   public:
+    /// Changes a part of a tile, at its owner; the argument is the caller's.
     using function = std::function<void(const tile_piece<T, N>&, std::span<const std::byte> argument)>;
 
     /// Collective, blocking. All bytes zero; where ranks share a node the storage takes its memory now. Throws user_error on every
@@ -113,6 +115,7 @@ template <class T, std::size_t N> class dist_array {
     /// Not collective; nothing may be under way: sync() first.
     ~dist_array() = default;
 
+    /// What the array was made with.
     [[nodiscard]] const tile_layout<N>& layout() const noexcept { return layout_; }
     [[nodiscard]] const place<N>& extents() const noexcept { return layout_.extents(); }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }

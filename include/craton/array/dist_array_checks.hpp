@@ -11,6 +11,7 @@ namespace craton::array {
 /// What a dist_array refuses, whatever its elements. All throw user_error; `who` is the member that was called.
 namespace dist_array_checks {
 
+/// Each throws user_error in the name of `who`: for a rectangle or a place outside the array, or memory of another length.
 void within(const char* who, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
             std::span<const std::int64_t> extents);
 void inside(const char* who, std::span<const std::int64_t> place, std::span<const std::int64_t> extents);

@@ -19,9 +19,11 @@ namespace craton::array {
 
 namespace dist_array_sizes {
 // Several tiles of a rank share a lock where it has many: a lock takes a cache line, and a tile may be one element.
+/// Locks of a rank, at most, and bytes of a message of an array.
 inline constexpr std::size_t most_locks = 1024;
 inline constexpr std::size_t bytes_per_message = std::size_t{1} << 20;
 
+/// Locks of a rank that has so many tiles: one each, up to that bound.
 [[nodiscard]] inline std::size_t locks(std::size_t tiles) { return std::clamp<std::size_t>(tiles, 1, most_locks); }
 } // namespace dist_array_sizes
 

@@ -14,15 +14,18 @@ using index3 = std::array<std::int64_t, 3>;
 struct domain {
     index3 low{}, high{};
 
+    /// Cells along a dimension, and in all; 0 where the range is empty.
     [[nodiscard]] constexpr std::int64_t extent(std::size_t d) const { return std::max<std::int64_t>(0, high[d] - low[d]); }
     [[nodiscard]] constexpr std::int64_t cells() const { return extent(0) * extent(1) * extent(2); }
     [[nodiscard]] constexpr bool empty() const { return cells() == 0; }
+    /// Whether a cell is in the range.
     [[nodiscard]] constexpr bool contains(const index3& c) const {
         return low[0] <= c[0] && c[0] < high[0] && low[1] <= c[1] && c[1] < high[1] && low[2] <= c[2] && c[2] < high[2];
     }
     friend constexpr bool operator==(const domain&, const domain&) = default;
 };
 
+/// The cells of both; empty where there are none.
 [[nodiscard]] constexpr domain intersect(const domain& a, const domain& b) {
     domain both;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -32,6 +35,7 @@ struct domain {
     return both;
 }
 
+/// The same range, moved by so many cells.
 [[nodiscard]] constexpr domain translate(const domain& a, const index3& by) {
     domain moved = a;
     for (std::size_t d = 0; d < 3; ++d) {

@@ -13,6 +13,7 @@ class fixed_point {
     /// 2^900.
     explicit fixed_point(double largest);
 
+    /// The bound that was given.
     [[nodiscard]] double largest() const noexcept { return largest_; }
     /// largest() times about 2^-62: at least 2^38 times finer than float32 for numbers of its size.
     [[nodiscard]] double resolution() const noexcept { return resolution_; }

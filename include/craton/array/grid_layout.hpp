@@ -64,6 +64,7 @@ class grid_layout {
         std::int64_t block = -1; ///< -1: outside the grid
         index3 shift{}; ///< the neighbour's cells, moved by this, lie beside the block (zero unless round a periodic boundary)
     };
+    /// What lies on a side of a block: -1, 0 or 1 along each dimension.
     [[nodiscard]] neighbour beside(std::int64_t block, const index3& side) const noexcept;
 
     friend bool operator==(const grid_layout& a, const grid_layout& b) {

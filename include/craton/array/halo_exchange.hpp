@@ -51,6 +51,7 @@ enum class halo_use : std::uint8_t {
     kept                 ///< longer: the next exchange of the array waits for all
 };
 
+/// How halos are exchanged.
 struct exchange_options {
     exchange_step step = exchange_step::one_wait;
     /// Of a field on faces, 1 in the dimension that they are normal to: blocks at the end of the grid have a layer more than cells.

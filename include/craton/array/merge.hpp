@@ -9,6 +9,7 @@
 
 namespace craton::array {
 
+/// How an update joins what is there.
 enum class merge_kind : std::uint8_t { add, minimum, maximum, custom };
 
 /// into += arriving. Whole numbers are added modulo 2^64 (a sum that leaves their range and comes back is right, as fixed_point
@@ -44,6 +45,7 @@ template <class T> class merge {
     /// elements.
     using function = std::function<void(std::span<T> into, std::span<const T> arriving)>;
 
+    /// The sum.
     [[nodiscard]] static merge add() { return {merge_kind::add, T{}, {}}; }
     /// The same, for whole numbers that are meant modulo 2^64: no commit warns of sums beyond their range.
     [[nodiscard]] static merge add_modulo()
@@ -69,6 +71,7 @@ template <class T> class merge {
     [[nodiscard]] static merge custom(T identity, function combine) { return {merge_kind::custom, identity, std::move(combine)}; }
 
     merge() : merge(add()) {}
+    /// Its kind, the value that changes nothing, the function of a custom one, and whether sums are modulo 2^64.
     [[nodiscard]] merge_kind kind() const noexcept { return kind_; }
     [[nodiscard]] const T& identity() const noexcept { return identity_; }
     [[nodiscard]] const function& combine() const noexcept { return combine_; }

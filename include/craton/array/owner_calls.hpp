@@ -18,6 +18,7 @@ namespace craton::array {
 /// What a caller waits for: the receipts of the messages of one operation. Any thread.
 class receipts {
   public:
+    /// Whether all replies have come.
     [[nodiscard]] bool all_here() const noexcept { return missing_.load(std::memory_order_acquire) == 0; }
 
   private:
@@ -56,6 +57,7 @@ class owner_calls {
     /// The operation has sent everything. Null is allowed.
     void close(const awaited& by);
 
+    /// The world that the calls go through.
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
 
   private:

@@ -18,6 +18,7 @@ namespace craton::array {
 ///   dragonfly  1 on one router, 2 in one group, 3 between groups (whatever the groups' links)
 /// and none within a node.
 struct node_network {
+    /// Which network it is.
     enum class kind : std::uint8_t { torus, dragonfly };
     kind what = kind::torus;
     std::vector<int> extents;         ///< torus: nodes round each dimension; dragonfly: empty
@@ -26,6 +27,7 @@ struct node_network {
     std::vector<std::string> names;   ///< of the nodes
     std::vector<std::int32_t> places; ///< of each node in turn: its coordinates on the torus, or its group and its router within it
 
+    /// Nodes of the list; numbers that say where one is; links between two of them.
     [[nodiscard]] int nodes() const noexcept { return static_cast<int>(names.size()); }
     [[nodiscard]] std::size_t dimensions() const noexcept { return what == kind::torus ? extents.size() : 2; }
     [[nodiscard]] double hops(int node, int other) const;
@@ -54,6 +56,7 @@ struct placement_cost {
 [[nodiscard]] placement_cost cost_of(const brick_layout& layout, const std::array<double, 3>& bytes_per_face_cell,
                                      const node_network& network);
 
+/// Which brick each rank should have, and what that saves.
 struct placement {
     std::vector<int> brick_of_rank;     ///< for brick_layout
     placement_cost before, after;       ///< as the layout has it; with brick_of_rank

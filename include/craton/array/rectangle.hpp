@@ -15,6 +15,7 @@ template <std::size_t N> using place = std::array<std::int64_t, N>;
 template <std::size_t N> struct rectangle {
     place<N> low{}, high{};
 
+    /// Indices along a dimension, along all, and in all; 0 where it is empty.
     [[nodiscard]] constexpr std::int64_t extent(std::size_t d) const { return std::max<std::int64_t>(0, high[d] - low[d]); }
     [[nodiscard]] constexpr place<N> extents() const {
         place<N> all{};
@@ -27,6 +28,7 @@ template <std::size_t N> struct rectangle {
         return product;
     }
     [[nodiscard]] constexpr bool empty() const { return cells() == 0; }
+    /// Whether a place is inside.
     [[nodiscard]] constexpr bool contains(const place<N>& p) const {
         for (std::size_t d = 0; d < N; ++d) {
             if (p[d] < low[d] || p[d] >= high[d]) return false;
@@ -36,6 +38,7 @@ template <std::size_t N> struct rectangle {
     friend constexpr bool operator==(const rectangle&, const rectangle&) = default;
 };
 
+/// What is in both; empty where nothing is.
 template <std::size_t N> [[nodiscard]] constexpr rectangle<N> intersect(const rectangle<N>& a, const rectangle<N>& b) {
     rectangle<N> both;
     for (std::size_t d = 0; d < N; ++d) {

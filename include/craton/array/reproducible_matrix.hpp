@@ -23,6 +23,7 @@ template <class T> class reproducible_matrix {
     reproducible_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, double largest, std::int64_t block_rows = 64,
                         std::int64_t block_cols = 64, process_grid grid = {});
 
+    /// What the matrix was made with.
     [[nodiscard]] const block_cyclic& layout() const noexcept { return sums_.layout(); }
     [[nodiscard]] runtime::world& ranks() const noexcept { return sums_.ranks(); }
     [[nodiscard]] const fixed_point& encoding() const noexcept { return encoding_; }

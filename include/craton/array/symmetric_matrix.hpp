@@ -24,6 +24,7 @@ struct symmetric_packing {
     std::int64_t order = 0; ///< N
     std::int64_t block = 1; ///< rows and columns of a block
 
+    /// Of an element in the packed matrix.
     struct place {
         std::int64_t row = 0;
         std::int64_t col = 0;
@@ -65,6 +66,7 @@ struct packed_part {
 /// Contract: convergent_matrix's (any thread of any rank adds at any time; read after commit() and before the next update()).
 template <class T> class symmetric_matrix {
   public:
+    /// The type of an element.
     using value_type = T;
 
     /// Collective. All elements are the merge's identity (zero for sums). Throws user_error (on every rank) for sizes, blocks or
@@ -73,6 +75,7 @@ template <class T> class symmetric_matrix {
     symmetric_matrix(runtime::world& ranks, std::int64_t order, std::int64_t block = 64, process_grid grid = {},
                      merge<T> operation = {});
 
+    /// Rows of the matrix, and what it was made with.
     [[nodiscard]] std::int64_t order() const noexcept { return packing_.order; }
     [[nodiscard]] runtime::world& ranks() const noexcept { return packed_.ranks(); }
     [[nodiscard]] const symmetric_packing& packing() const noexcept { return packing_; }

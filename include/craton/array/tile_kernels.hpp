@@ -88,6 +88,7 @@ template <class T> [[nodiscard]] double squared_magnitude(const T& element) {
 
 /// What products of T are summed in.
 template <class T> struct wide_sum_of {
+    /// The type that products of T are summed in.
     using type = T;
 };
 template <> struct wide_sum_of<float> {
@@ -96,6 +97,7 @@ template <> struct wide_sum_of<float> {
 template <> struct wide_sum_of<std::complex<float>> {
     using type = std::complex<double>;
 };
+/// That type.
 template <class T> using wide_sum = typename wide_sum_of<T>::type;
 
 /// sum += conj(a[i]) b[i] for all i; whole numbers modulo 2^64.

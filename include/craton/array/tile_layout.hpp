@@ -46,12 +46,14 @@ template <std::size_t N> class tile_layout {
     /// the constructor.
     [[nodiscard]] static tile_layout one_per_rank(boundaries cuts);
 
+    /// What the layout is of: ranks, indices along each dimension, the first index of every tile, and tiles in all.
     [[nodiscard]] int ranks() const noexcept { return ranks_; }
     [[nodiscard]] const place<N>& extents() const noexcept { return extents_; }
     [[nodiscard]] rectangle<N> whole() const noexcept { return {{}, extents_}; }
     [[nodiscard]] const boundaries& cuts() const noexcept { return cuts_; }
     [[nodiscard]] std::int64_t tiles() const noexcept { return rectangle<N>{{}, counts_}.cells(); }
 
+    /// The indices of a tile.
     [[nodiscard]] rectangle<N> cells(std::int64_t tile) const noexcept {
         rectangle<N> result;
         for (std::size_t d = N; d-- > 0;) {
@@ -69,6 +71,7 @@ template <std::size_t N> class tile_layout {
         std::int64_t first_element = 0;
         friend bool operator==(const tile_place&, const tile_place&) = default;
     };
+    /// The owner of a tile, and where it lies in the owner's memory.
     [[nodiscard]] tile_place where(std::int64_t tile) const noexcept {
         return dealt() ? where_dealt(tile) : table_[static_cast<std::size_t>(tile)];
     }

@@ -24,10 +24,12 @@ template <class T> struct matrix_view {
     operator matrix_view<const T>() const { return {data, rows, cols, row_stride, col_stride}; }
 };
 
+/// A view of a whole matrix that lies row by row.
 template <class T> [[nodiscard]] matrix_view<T> row_major(T* data, std::int64_t rows, std::int64_t cols) {
     return {data, rows, cols, cols, 1};
 }
 
+/// A view of a matrix that lies column by column, these so many elements apart.
 template <class T>
 [[nodiscard]] matrix_view<T> column_major(T* data, std::int64_t rows, std::int64_t cols, std::int64_t leading_dimension) {
     return {data, rows, cols, 1, leading_dimension};

@@ -22,6 +22,7 @@ class thread_team {
     /// No loop may be under way.
     ~thread_team();
 
+    /// Threads, the caller's among them.
     [[nodiscard]] int size() const noexcept { return static_cast<int>(others_.size()) + 1; }
 
     /// what(n) for 0 <= n < count, each once; returns when all are done, and everything that they wrote is seen. Loops of the same

@@ -14,26 +14,30 @@ namespace craton::simd {
 // Code of other flags has other vectors, and another namespace.
 #if defined(__AVX512F__)
 inline namespace of_64_bytes {
-inline constexpr std::int64_t bytes_per_vector = 64;
+inline constexpr std::int64_t bytes_per_vector = 64; ///< as the compiler's flags allow
 #elif defined(__AVX__)
 inline namespace of_32_bytes {
-inline constexpr std::int64_t bytes_per_vector = 32;
+inline constexpr std::int64_t bytes_per_vector = 32; ///< as the compiler's flags allow
 #else
 inline namespace of_16_bytes {
-inline constexpr std::int64_t bytes_per_vector = 16;
+inline constexpr std::int64_t bytes_per_vector = 16; ///< as the compiler's flags allow
 #endif
+/// Of one vector.
 inline constexpr std::int64_t floats_per_vector = bytes_per_vector / sizeof(float);
 inline constexpr std::int64_t doubles_per_vector = bytes_per_vector / sizeof(double);
 
+/// A vector whose address is a multiple of its size.
 using floats = float __attribute__((vector_size(bytes_per_vector)));
 using doubles = double __attribute__((vector_size(bytes_per_vector)));
 
-// The same at any address.
+/// The same at any address.
 struct anywhere {
+    /// Vectors of any alignment, in memory of any type.
     using floats [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
     using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
 };
 
+/// From and to any address.
 [[gnu::always_inline]] inline floats load_floats(const float* from) { return *reinterpret_cast<const anywhere::floats*>(from); }
 [[gnu::always_inline]] inline doubles load_doubles(const double* from) { return *reinterpret_cast<const anywhere::doubles*>(from); }
 [[gnu::always_inline]] inline void store_floats(float* to, floats value) { *reinterpret_cast<anywhere::floats*>(to) = value; }
@@ -75,6 +79,7 @@ struct lane_sum {
     doubles lanes{};
     double rest = 0;
 
+    /// A vector of values, or one.
     void add(doubles value) { lanes += value; }
     void add(double value) { rest += value; }
     [[nodiscard]] double total() const {
@@ -84,7 +89,7 @@ struct lane_sum {
     }
 };
 
-/// visit.operator()<doubles>(i) for as many whole vectors as there are from first to last - 1, then visit.operator()<double>(i).
+/// `visit.operator()<doubles>(i)` for as many whole vectors as there are from first to last - 1, then the same of single doubles.
 template <class Visit> inline void for_doubles(std::size_t first, std::size_t last, const Visit& visit) {
     constexpr auto lanes = static_cast<std::size_t>(doubles_per_vector);
     std::size_t i = first;

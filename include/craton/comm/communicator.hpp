@@ -29,6 +29,7 @@ class communicator {
     communicator& operator=(const communicator&) = delete;
     ~communicator();
 
+    /// Of this process, and how many there are.
     [[nodiscard]] int rank() const noexcept { return rank_; }
     [[nodiscard]] int size() const noexcept { return size_; }
     /// For libraries that take an MPI communicator (HDF5, BLACS); do not free it.
@@ -48,6 +49,7 @@ class communicator {
     /// user_error on every rank unless the extents are positive and make up all ranks.
     [[nodiscard]] std::vector<int> numbers_in_grid(std::span<const int> extents) const;
 
+    /// Collective, and blocking inside MPI: a rank that waits here runs no handlers.
     void barrier() const;
     [[nodiscard]] std::int64_t sum(std::int64_t value) const;
     /// Of the ranks before this one; 0 on the first.
@@ -85,6 +87,7 @@ class communicator {
     struct sorted_integers {
         std::vector<std::int64_t> values, counts;
     };
+    /// Collective.
     [[nodiscard]] sorted_integers exchange(std::span<const std::int64_t> values, std::span<const std::int64_t> counts) const;
 
     /// Starts a sum over the ranks; `in` and `out` must live until the request completes. Collective, does not block.

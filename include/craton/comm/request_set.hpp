@@ -12,6 +12,7 @@ namespace craton::comm {
 /// One thread at a time.
 class request_set {
   public:
+    /// How many there are.
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
     /// Takes its place at the end.
     void add(request started);

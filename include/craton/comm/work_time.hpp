@@ -21,6 +21,7 @@ enum class work {
 class work_time {
   public:
     explicit work_time(work) noexcept {}
+    /// So much of the work has been done.
     void done(std::size_t) const noexcept {}
 };
 

@@ -14,6 +14,7 @@ struct brick_dataset {
     int array = 0;
 };
 
+/// How a file of bricks is written.
 struct brick_file_options {
     transfer_options transfer = {};
     /// Keeps what was at the path as `<path>.previous`. Without it, it is there until the new file is whole and takes its name.
@@ -24,7 +25,7 @@ struct brick_file_options {
 /// process grid can read:
 ///   attribute craton_bricks   version of this format
 ///   attribute header          the text
-///   arrays/<name>             float32 or float64 in global order, shape (nz, ny, nx);
+///   arrays/NAME               float32 or float64 in global order, shape (nz, ny, nx);
 ///                             attribute checksum: of the bits, the same for every layout
 /// Cells only: ghosts are filled by an exchange after reading (array::halo_exchange::fill). Instantiated for float and double.
 ///

@@ -34,6 +34,7 @@ struct array_meaning {
     std::function<void(double)> restore_magnitude = {};
 };
 
+/// How a checkpoint is written.
 struct checkpoint_options {
     transfer_options transfer = {};
     /// Keeps the checkpoint before the last one as `<path>.previous`, for the case that the last one is found damaged. Without it

@@ -16,6 +16,7 @@ namespace craton::io {
 /// A distributed array of any layout as files see it: rectangles of it, dense and row major, are got and put. Names what it does
 /// not own.
 struct stored_rectangles {
+    /// First index, or one behind the last, along each dimension.
     using indices = std::span<const std::int64_t>;
     io::element element = io::element::float64;
     std::vector<std::int64_t> extents;
@@ -30,6 +31,7 @@ void save_array(const stored_rectangles& data, runtime::world& ranks, const std:
 void load_array(const stored_rectangles& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
                 const transfer_options& options);
 
+/// An array as save_array and load_array take it; it must outlive the result.
 template <class T, std::size_t N> [[nodiscard]] stored_rectangles stored(array::dist_array<T, N>& a) {
     const auto rectangle = [](stored_rectangles::indices low, stored_rectangles::indices high) {
         array::rectangle<N> result;

@@ -51,6 +51,7 @@ struct transfer_options {
     const std::atomic<bool>* stop = nullptr;
 };
 
+/// How a file is written.
 struct save_options {
     /// Records that only the upper triangle is meaningful (what update_symmetric fills).
     bool upper_only = false;

@@ -15,6 +15,7 @@ namespace craton::io {
 /// Elements that files hold, by NumPy's names.
 enum class element { float32, float64, complex64, complex128, int64, int32 };
 
+/// The element that stands for T in files.
 template <class T> struct element_of;
 template <> struct element_of<float> {
     static constexpr element value = element::float32;
@@ -54,11 +55,13 @@ template <class T> [[nodiscard]] stored_array stored(const array::convergent_mat
     return {element_of<T>::value, 2, matrix.layout(), reinterpret_cast<std::byte*>(elements), {}};
 }
 
+/// An array as files see it, which must outlive the result.
 template <class T> [[nodiscard]] stored_array stored(array::convergent_matrix<T>& matrix) {
     return {element_of<T>::value, 2, matrix.layout(), reinterpret_cast<std::byte*>(matrix.local().data()),
             [&matrix] { matrix.commit(); }};
 }
 
+/// The same of a vector.
 template <class T> [[nodiscard]] stored_array stored(array::convergent_vector<T>& vector) {
     return {element_of<T>::value, 1, array::block_cyclic{vector.layout(), {1, 1, 1}},
             reinterpret_cast<std::byte*>(vector.local().data()), [&vector] { vector.commit(); }};

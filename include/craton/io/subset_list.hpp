@@ -22,6 +22,7 @@ class subset_list {
     /// Throws user_error unless every run ends no earlier than it begins and the next begins at least two after it.
     explicit subset_list(std::vector<run> runs);
 
+    /// Whether a subset is on the list.
     [[nodiscard]] bool contains(std::int64_t subset) const;
     /// How many there are.
     [[nodiscard]] std::int64_t size() const;

@@ -33,6 +33,7 @@ struct blas_report {
     double float_gflops = 0; ///< measured, matrix product
     double double_gflops = 0;
 
+    /// GFLOP/s that the units allow at this clock, and the part of them that was measured.
     [[nodiscard]] double float_peak() const { return units.float_flops_per_cycle * clock_ghz; }
     [[nodiscard]] double double_peak() const { return float_peak() / 2; }
     [[nodiscard]] double float_share() const { return float_gflops / float_peak(); }

@@ -20,6 +20,7 @@ enum class gram_method : std::uint8_t {
     at_owner,  ///< the panel travels, multiplied by the owner's handler
 };
 
+/// How panels are added.
 struct gram_options {
     /// Above zero, panels may first be compressed, each by itself: the trace norm of what G^T W G loses is at most
     /// tolerance * trace(G^T W G).
@@ -95,6 +96,7 @@ template <class T> class gram_updater {
     /// user_error for float, which has no room for that, and for what is no power of two.
     void round_to(double quantum);
 
+    /// What the choice between both ways is made by.
     [[nodiscard]] gram_cost_model& model() noexcept { return model_; }
     /// What the model expects of an update of n sorted columns and k samples of this matrix, one line per way, and what would be
     /// chosen.

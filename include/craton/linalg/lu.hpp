@@ -42,6 +42,7 @@ template <class T> class lu {
     /// The same for all columns of an array of any layout, in place. Throws user_error for another number of rows.
     void solve(array::dist_array<T, 2>& rhs, form a_form = form::plain) const;
 
+    /// Collective. That of the matrix, from its factors.
     [[nodiscard]] linalg::determinant determinant() const;
 
   private:

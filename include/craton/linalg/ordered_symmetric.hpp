@@ -24,6 +24,7 @@ class tile_grid {
 
     tile_grid(std::int64_t order, array::process_grid grid);
 
+    /// Rows of the matrix.
     [[nodiscard]] std::int64_t order() const noexcept { return order_; }
     /// Rows of tiles, and columns.
     [[nodiscard]] std::int64_t count() const noexcept { return (order_ + side - 1) / side; }
@@ -41,6 +42,7 @@ class tile_grid {
     /// Slots of every rank.
     [[nodiscard]] std::int64_t slots() const noexcept { return begins_.back(); }
 
+    /// A tile, by its row and column of tiles.
     struct place {
         std::int64_t row = 0, column = 0;
     };
@@ -64,6 +66,7 @@ template <class T> class ordered_symmetric {
     /// starts no more.
     explicit ordered_symmetric(const array::symmetric_matrix<T>& from, int threads = 1);
 
+    /// Rows of the matrix.
     [[nodiscard]] std::int64_t order() const noexcept { return tiles_.order(); }
 
     /// A x. 2 N^2 flops. Throws user_error when the length does not match, or after factorise().

@@ -6,6 +6,7 @@
 
 namespace craton::linalg {
 
+/// Which half of a square matrix is meant, the diagonal included.
 enum class triangle : std::uint8_t { upper, lower };
 
 /// Overwrites a triangular matrix by its inverse in place (ScaLAPACK p?trtri); the other triangle is not referenced. n^3/3 flops

@@ -16,6 +16,7 @@ class byte_buffer {
     byte_buffer() = default;
     explicit byte_buffer(std::size_t capacity) : bytes_(allocate(capacity)), capacity_(capacity) {}
 
+    /// The memory, its size, and a part at its beginning.
     [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] std::span<std::byte> first(std::size_t bytes) const noexcept { return {bytes_.get(), bytes}; }

@@ -40,9 +40,11 @@ struct copy_end {
     std::size_t offset_bytes = 0;
     std::byte* plain = nullptr;
 
+    /// Memory that any rank can name.
     template <class T> static copy_end at(const global_ptr<T>& place) {
         return {place.in, place.rank, place.offset_bytes, nullptr};
     }
+    /// Memory of this process.
     template <class T> static copy_end here(T* place) {
         return {nullptr, -1, 0, reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(place))}; // bytes of a T
     }

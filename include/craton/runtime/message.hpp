@@ -57,6 +57,7 @@ class payload_writer {
   public:
     explicit payload_writer(std::span<std::byte> bytes) : bytes_(bytes) {}
 
+    /// Copies one, or as many as there are.
     template <class T> void value(const T& v) { std::memcpy(claim<T>(1), &v, sizeof(T)); }
     template <class T> void array(std::span<const T> values) {
         auto* to = claim<T>(values.size());
@@ -84,6 +85,7 @@ class payload_reader {
   public:
     explicit payload_reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
+    /// The next one, or the next `count`, which are read where they lie.
     template <class T> [[nodiscard]] T value() {
         T v;
         std::memcpy(&v, array<T>(1).data(), sizeof(T));
@@ -94,6 +96,7 @@ class payload_reader {
         at_ += payload_writer::padded<T>(count);
         return {here, count};
     }
+    /// Whether all has been read.
     [[nodiscard]] bool at_end() const noexcept { return at_ >= bytes_.size(); }
 
   private:

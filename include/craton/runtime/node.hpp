@@ -15,6 +15,7 @@ struct node {
     int count = 1;                   ///< nodes in the world
     int most_ranks = 1;              ///< of a node of the world: memory that is sized by it is as large on every rank
 
+    /// Whether a rank of the world is on this node.
     [[nodiscard]] bool contains(int rank) const { return ranks.contains(rank); }
 };
 

@@ -11,6 +11,7 @@ namespace craton::runtime {
 /// Test-and-test-and-set; yields the processor after a short spin, since there may be more ranks than cores.
 class stripe_lock {
   public:
+    /// As std::mutex has them: waits for the lock, tries once, gives it back.
     void lock() noexcept {
         int spins = 0;
         while (word_.exchange(1, std::memory_order_acquire) != 0) {

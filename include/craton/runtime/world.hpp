@@ -27,6 +27,7 @@ class relay;
 class send_queue;
 class receive_queue;
 
+/// What a world is made with. The same on every rank.
 struct world_options {
     /// k > 0 makes virtual nodes of k consecutive ranks; 0 takes the machine's nodes (or CRATON_RANKS_PER_NODE where set).
     int ranks_per_node = 0;
@@ -95,6 +96,7 @@ struct attendance {
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
 class world {
   public:
+    /// Runs on the target of a message, inside a poll().
     using handler = std::function<void(const incoming_message&)>;
 
     /// Collective over `communicator`, which is duplicated. Throws user_error when MPI does not grant MPI_THREAD_MULTIPLE,
@@ -106,6 +108,7 @@ class world {
     /// Not collective, never waits: quiesce first, or what is still under way may be lost.
     ~world();
 
+    /// Of this process, how many there are, and what they are made of. Any thread.
     [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
     [[nodiscard]] int size() const noexcept { return comm_.size(); }
     [[nodiscard]] const runtime::node& node() const noexcept { return node_; }
@@ -187,6 +190,7 @@ class world {
     /// Prints "craton: rank r: message" and ends the job with the exit code. Does not return.
     [[noreturn]] void abort(const std::string& message, int exit_code);
 
+    /// What this rank has done until now. Any thread.
     [[nodiscard]] world_statistics statistics() const;
     /// For the storey above: counts an update that was applied in place in a neighbour's memory.
     void count_direct_update() noexcept { direct_updates_.fetch_add(1, std::memory_order_relaxed); }

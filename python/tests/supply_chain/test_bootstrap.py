@@ -161,3 +161,17 @@ def test_words_that_it_does_not_know(checkout):
     assert "CRATON_LOCKED=perhaps; allowed: yes" in checkout.bootstrap(CRATON_LOCKED="perhaps", code=2)
     assert "lacks packages" in checkout.bootstrap("--check", "--demo", code=2)
     assert checkout.asked() == []
+
+
+def test_docs_have_an_environment_of_their_own(checkout):
+    (checkout.folder / "locks/docs.lock").write_text("sphinx==1\n")
+    checkout.program("build/documentation/bin/python", PYTHON)
+    assert "installing Sphinx in build/documentation" in checkout.bootstrap("--docs")
+    *others, docs = checkout.asked()
+    assert docs.endswith("--require-hashes --only-binary :all: -r locks/docs.lock")
+    assert not any("docs.lock" in call for call in others)
+    checkout.bootstrap("--docs")
+    assert checkout.asked() == []
+    (checkout.folder / "locks/docs.lock").write_text("sphinx==2\n")
+    checkout.bootstrap("--docs")
+    assert len(checkout.asked()) == 1

@@ -29,6 +29,7 @@ class rupture_spectra {
     /// rise time beyond the table. A variation's result has the same bits whichever others it is computed with.
     void sum(const motions& of, std::span<std::complex<float>> into) const;
 
+    /// What the spectra are of.
     [[nodiscard]] std::int64_t subfaults() const noexcept { return subfaults_; }
     [[nodiscard]] std::int64_t components() const noexcept { return components_; }
     [[nodiscard]] std::int64_t frequencies() const noexcept { return frequencies_; }

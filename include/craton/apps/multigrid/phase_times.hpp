@@ -24,6 +24,7 @@ class phase_times {
   public:
     explicit phase_times(int levels) : seconds_(static_cast<std::size_t>(levels)) {}
 
+    /// Levels that are timed, and the seconds of a phase on one.
     [[nodiscard]] int levels() const noexcept { return static_cast<int>(seconds_.size()); }
     [[nodiscard]] double& seconds(int level, phase which) { return seconds_.at(static_cast<std::size_t>(level))[index(which)]; }
     [[nodiscard]] double seconds(int level, phase which) const {

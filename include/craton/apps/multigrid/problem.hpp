@@ -20,6 +20,7 @@ enum class discretisation : std::uint8_t {
 [[nodiscard]] discretisation discretisation_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(discretisation kind);
 
+/// What removes short waves of the error on a level.
 enum class smoother : std::uint8_t { chebyshev, gauss_seidel, jacobi };
 /// "chebyshev", "gsrb", "jacobi". Throws user_error for another name.
 [[nodiscard]] smoother smoother_named(std::string_view name);

@@ -65,6 +65,7 @@ class solver {
     solver(solver&&) noexcept;
     ~solver();
 
+    /// The world that it solves on, and its grids.
     [[nodiscard]] runtime::world& ranks() const noexcept;
     [[nodiscard]] int levels() const noexcept;
     /// Of a level, 0 the finest.
@@ -107,6 +108,7 @@ class solver {
     struct richardson_estimate {
         double error = 0, order = 0;
     };
+    /// Collective. Makes these F-cycles.
     [[nodiscard]] richardson_estimate richardson();
 
     /// From now on the seconds of every level and phase are counted, from zero; false: no more. While they are not, nothing is

@@ -23,6 +23,7 @@ struct shell {
     std::vector<double> exponents; // per square bohr
     std::vector<double> coefficients;
 
+    /// Radial functions that share the exponents, and functions in all.
     [[nodiscard]] int contractions() const { return static_cast<int>(coefficients.size() / exponents.size()); }
     [[nodiscard]] int functions(bool cartesian) const { return angular_parts(l, cartesian) * contractions(); }
 };
@@ -44,6 +45,7 @@ class basis {
     /// `nearest_bohr`.
     basis(std::vector<nucleus> nuclei, std::vector<shell> shells, bool cartesian = false);
 
+    /// What the basis was made of.
     [[nodiscard]] const std::vector<nucleus>& nuclei() const noexcept { return nuclei_; }
     [[nodiscard]] const std::vector<shell>& shells() const noexcept { return shells_; }
     /// Whether shells have Cartesian functions instead of spherical ones.
@@ -58,6 +60,7 @@ class basis {
     /// Of point charges, in hartree.
     [[nodiscard]] double nuclear_repulsion() const;
 
+    /// libcint's tables.
     [[nodiscard]] std::span<const int> atm() const noexcept { return atm_; }
     [[nodiscard]] std::span<const int> bas() const noexcept { return bas_; }
     [[nodiscard]] std::span<const double> env() const noexcept { return env_; }

@@ -50,6 +50,7 @@ struct met_densities {
     /// screened four times as finely.
     static constexpr double coulomb_over_exchange = 4;
 
+    /// The larger one of both.
     [[nodiscard]] double most() const { return std::max(coulomb, exchange); }
 };
 
@@ -94,14 +95,17 @@ struct largest_between_ranges {
 /// wanted may be null.
 struct met_blocks {
     struct spin {
+        /// The density of one spin, and its sum for K.
         exchange_rectangles<const double> density;
         exchange_rectangles<double> exchange;
     };
 
+    /// The density of both spins, the sum for J, and each spin's.
     coulomb_rectangles<const double> density_sum; // of all densities
     coulomb_rectangles<double> coulomb;
     std::vector<spin> spins;
 
+    /// The largest elements of the densities, and what integrals can meet in them.
     coulomb_rectangles<const double> largest_of_sum; // |element| between two shells
     exchange_rectangles<const double> largest;       // of all densities
     met_densities met;                               // between whole ranges; 0 for what is not wanted
@@ -112,7 +116,7 @@ struct met_blocks {
 /// at once, each with a workplace of its own and sums that no other adds to.
 class block_digester {
   public:
-    // A pair within its block: shells, and how far they and their functions are from the beginnings of their ranges.
+    /// A pair within its block: shells, and how far they and their functions are from the beginnings of their ranges.
     struct placed_pair {
         std::array<int, 2> shells{};
         std::array<int, 2> shell{};
@@ -154,6 +158,7 @@ class block_digester {
     block_digester(std::vector<int> first_function, std::vector<shell_range> ranges, std::shared_ptr<const quartet_source> source,
                    double threshold);
 
+    /// What the digester was made with: functions before each shell, ranges of shells, integrals, and what is left out.
     [[nodiscard]] const std::vector<int>& first_function() const noexcept { return first_function_; }
     [[nodiscard]] const std::vector<shell_range>& ranges() const noexcept { return ranges_; }
     [[nodiscard]] const quartet_source& source() const noexcept { return *source_; }
@@ -165,6 +170,7 @@ class block_digester {
         return first_function_[ranges_[range].last] - first_function_of(range);
     }
 
+    /// The memory that one thread needs.
     [[nodiscard]] workplace make_workplace() const;
 
     /// A block of pairs with what the source has prepared of at least those that meet others above the threshold, or null.

@@ -14,6 +14,7 @@ class boys_table {
     static constexpr double points_per_unit = 16;
     static constexpr double end = 40; // exp(-end) / (2 end) is below rounding
 
+    /// The one table of this process.
     [[nodiscard]] static const boys_table& get();
     /// F of the nearest point: t must be from 0 to `end`.
     [[nodiscard]] const double* row(double t) const {

@@ -27,6 +27,7 @@ class density_fitting {
     /// for less than one thread.
     density_fitting(std::shared_ptr<const basis> functions, std::shared_ptr<const basis> auxiliary, int threads);
 
+    /// Functions of the basis, and of the auxiliary one.
     [[nodiscard]] int size() const { return functions_->size(); }
     [[nodiscard]] int auxiliary_size() const { return auxiliary_->size(); }
     /// Products of functions that are not 0, of shells i >= j.

@@ -34,6 +34,7 @@ enum class attention {
     never, ///< between tasks only
 };
 
+/// How Fock matrices are built.
 struct distributed_fock_options {
     /// As of fock_options.
     double threshold = 1e-12;
@@ -91,6 +92,7 @@ struct task_time {
 /// share a rank has its buffers, its own tasks, and a number per pair of ranges; each node has the surviving pairs of shells.
 class distributed_fock {
   public:
+    /// Densities, J and K.
     using matrix = array::dist_array<double, 2>;
 
     /// Collective, blocking. first_function: as basis::first_function. Computes Schwarz bounds, each rank a share, and divides the

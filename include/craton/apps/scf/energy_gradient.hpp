@@ -10,6 +10,7 @@
 
 namespace craton::scf {
 
+/// How gradients are computed.
 struct gradient_options {
     /// What meets less than this of densities, in hartree per bohr, is left out.
     double threshold = 1e-11;

@@ -12,6 +12,7 @@
 
 namespace craton::scf {
 
+/// How Fock matrices are built.
 struct fock_options {
     /// Integrals are left out where their Schwarz bound times the density that meets them is below this, in hartree.
     double threshold = 1e-12;

@@ -32,8 +32,10 @@ struct weighed_pairs {
     std::span<const pair_cost> costs; // those of each block behind those of the block before it, one more than it has pairs
     std::shared_ptr<const void> memory;
 
+    /// The costs of a block's pairs, and one more.
     [[nodiscard]] const pair_cost* costs_of(std::size_t block) const { return costs.data() + list.first_of(block) + block; }
 };
+/// Predicts what each pair costs.
 [[nodiscard]] weighed_pairs weighed(const block_digester& digester, pair_list list);
 
 /// The tasks, of predicted cost, of one place of a grid into which a Fock build is cut. Pure arithmetic.
@@ -46,6 +48,7 @@ class fock_tasks {
     /// The digester must outlive it. It has no tasks yet.
     fock_tasks(const block_digester& digester, weighed_pairs pairs);
 
+    /// What the tasks are made of, and the tasks.
     [[nodiscard]] std::span<const pair_block> blocks() const noexcept { return pairs_.list.blocks; }
     [[nodiscard]] const std::vector<fock_task>& tasks() const noexcept { return tasks_; }
     /// Memory of blocks and tasks, without the pairs of shells and their costs.

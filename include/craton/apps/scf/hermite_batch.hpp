@@ -14,6 +14,7 @@ struct packed_kets {
     std::size_t primitives = 0;      ///< of the ket that has most; the others' are padded with coefficients 0
     const double* vectors = nullptr; ///< primitives x kind->row() x batch_lanes, from a cache line on
 
+    /// Numbers that `vectors` needs for so many primitives.
     [[nodiscard]] static std::size_t doubles(const pair_kind& kind, std::size_t primitives) {
         return primitives * kind.row() * batch_lanes;
     }

@@ -18,6 +18,7 @@ struct plain_shell {
     std::span<const double> exponents;
     std::span<const double> coefficients;
 
+    /// Radial functions that share the exponents.
     [[nodiscard]] int contractions() const { return static_cast<int>(coefficients.size() / exponents.size()); }
 };
 
@@ -59,6 +60,7 @@ class pair_kind {
         std::int16_t hermite;
     };
 
+    /// Both angular momenta together, and functions of either shell.
     [[nodiscard]] int l() const noexcept { return l_a_ + l_b_; }
     [[nodiscard]] int functions_a() const noexcept { return functions_a_; }
     [[nodiscard]] int functions_b() const noexcept { return functions_b_; }
@@ -120,6 +122,7 @@ class hermite_pairs {
     /// To no more memory than needed.
     void shrink_to_fit();
 
+    /// Pairs that are kept.
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
     /// Valid until the next is added.
     [[nodiscard]] hermite_pair operator[](std::size_t n) const {

@@ -27,6 +27,7 @@ class plain_shells {
     plain_shells(const plain_shells&) = delete;
     plain_shells& operator=(const plain_shells&) = delete;
 
+    /// Shells.
     [[nodiscard]] std::size_t size() const { return shells_.size(); }
     [[nodiscard]] const plain_shell& operator[](std::size_t s) const { return shells_[s]; }
 

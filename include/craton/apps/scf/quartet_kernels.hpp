@@ -13,6 +13,7 @@ struct quartet_shape {
     int k = 0;
     int l = 0;
 
+    /// Integrals of the quartet.
     [[nodiscard]] std::size_t integrals() const {
         return static_cast<std::size_t>(i) * static_cast<std::size_t>(j) * static_cast<std::size_t>(k) *
                static_cast<std::size_t>(l);
@@ -24,6 +25,7 @@ template <class T> struct rectangle {
     T* data = nullptr;
     std::int64_t stride = 0;
 
+    /// Where a row begins.
     [[nodiscard]] T* row(std::int64_t n) const { return data + n * stride; }
 };
 

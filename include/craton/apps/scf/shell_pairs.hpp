@@ -41,6 +41,7 @@ struct pair_block {
     std::size_t columns = 0; // which has j; columns <= rows
     std::span<const shell_pair> pairs;
 
+    /// That of its first pair, the largest.
     [[nodiscard]] double bound() const { return pairs.front().bound; }
 };
 
@@ -49,6 +50,7 @@ struct pair_list {
     std::vector<pair_block> blocks;
     std::shared_ptr<const void> memory;
 
+    /// Pairs of all blocks.
     [[nodiscard]] std::size_t size() const { return blocks.empty() ? 0 : first_of(blocks.size() - 1) + blocks.back().pairs.size(); }
     /// The number of pairs before a block.
     [[nodiscard]] std::size_t first_of(std::size_t block) const {

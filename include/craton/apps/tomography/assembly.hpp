@@ -29,6 +29,7 @@ struct data_weights {
     std::int64_t furthest = 0; ///< of arrival times: the longest shift that is tried, samples
 };
 
+/// How the threads of a rank share windows.
 struct team_options {
     int threads = 1; ///< computing threads per rank, besides the calling thread, which polls
     int subset = 16; ///< paths that a rank takes at a time; by assemble() rounded to whole stacks of windows
@@ -67,6 +68,7 @@ struct team_times {
     std::int64_t samples = 0; ///< of the same panels
 };
 
+/// What an assembly has found.
 struct assembly_result {
     data_misfit misfit; ///< of the paths done in this call
     team_times times;

@@ -19,6 +19,7 @@ struct correction_kinds {
     bool station_time = false;  ///< of each station: 1 unknown, s, later
     bool station_gain = false;  ///< 1: the natural logarithm of the factor that all amplitudes there have
 
+    /// Unknowns of an earthquake, and of a station.
     [[nodiscard]] std::int64_t per_event() const { return (origin_time ? 1 : 0) + (centroid ? 3 : 0) + (moment_tensor ? 5 : 0); }
     [[nodiscard]] std::int64_t per_station() const { return (station_time ? 1 : 0) + (station_gain ? 1 : 0); }
 };

@@ -23,6 +23,7 @@ struct love_parameters {
     double L = 0;
     double N = 0;
 
+    /// Of the isotropic material that is nearest (Voigt's average).
     [[nodiscard]] double voigt_bulk_modulus() const { return (C + 4 * (A - N + F)) / 9; }
     [[nodiscard]] double voigt_shear_modulus() const { return (C + A + 6 * L + 5 * N - 2 * F) / 15; }
 };
@@ -61,6 +62,7 @@ struct earth_layer {
     std::array<double, 4> vsh{};
     std::array<double, 4> eta{};
 
+    /// What is at a radius within the layer, and whether it is fluid.
     [[nodiscard]] material evaluate(double radius_m) const;
     [[nodiscard]] bool fluid() const { return evaluate(outer_radius_m).fluid(); }
     /// Of the part of the layer below a radius.

@@ -33,6 +33,7 @@ class hydrostatic_figure {
 struct stretch_along {
     double mean = 0, cosine = 0, sine = 0;
 
+    /// That of an arc, its value at an angle, and its mean between two.
     [[nodiscard]] static stretch_along of(const great_circle_arc& arc);
     [[nodiscard]] double at(double psi) const;
     [[nodiscard]] double average(double begin, double end) const;

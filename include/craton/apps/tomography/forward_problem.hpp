@@ -24,6 +24,7 @@ enum class theory {
     born,          ///< coupling of all pairs and no shift: linear in the model, for comparison with exact integrals over the sphere
     born_in_plane,
 };
+/// What a theory has.
 [[nodiscard]] constexpr bool shifts_frequencies(theory kind) { return kind != theory::born && kind != theory::born_in_plane; }
 [[nodiscard]] constexpr bool couples_across_branches(theory kind) { return kind == theory::nact || kind == theory::nact_in_plane; }
 [[nodiscard]] constexpr bool sees_across_the_path(theory kind) { return kind == theory::nact || kind == theory::born; }
@@ -47,6 +48,7 @@ struct figure_effects {
 struct scaling {
     std::vector<double> radius_m, vp_over_vs, density_over_vs;
 
+    /// At a radius in m.
     [[nodiscard]] double vp_at(double radius) const { return at(vp_over_vs, radius); }
     [[nodiscard]] double density_at(double radius) const { return at(density_over_vs, radius); }
     /// Whether density changes anywhere.
@@ -90,6 +92,7 @@ class forward_problem {
     /// The same modes, band, figure and motion by another theory, or on another basis.
     forward_problem(const forward_problem& like, theory kind, std::shared_ptr<const model_basis> basis);
 
+    /// What a model does to the modes.
     [[nodiscard]] theory kind() const { return kind_; }
     /// Whether horizontal motion is that of both types of modes.
     [[nodiscard]] bool complete() const { return complete_; }
@@ -114,6 +117,7 @@ class forward_problem {
     struct carriers {
         std::vector<double> amplitude, omega, decay;
     };
+    /// Those of a path through a model.
     [[nodiscard]] carriers carriers_of(const path& path, std::span<const double> model) const;
 
     /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.

@@ -35,6 +35,7 @@ class lateral_splines {
     /// Throws user_error for a level outside 1..8.
     explicit lateral_splines(int level);
 
+    /// How fine the grid of knots is: its level, its knots, their distance and places.
     [[nodiscard]] int level() const { return level_; }
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(knots_.size()); }
     [[nodiscard]] double spacing_rad() const { return spacing_rad_; }

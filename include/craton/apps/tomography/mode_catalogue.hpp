@@ -10,6 +10,7 @@
 
 namespace craton::tomography {
 
+/// Which modes are computed.
 struct mode_options {
     double shortest_period_s = 60;
     bool dispersion = true;  ///< each mode with the shear modulus at its own frequency; otherwise the model at 1 s
@@ -43,6 +44,7 @@ class mode_catalogue {
     /// From stored arrays; throws user_error when they contradict each other or the Earth model.
     mode_catalogue(earth_model earth, mode_arrays arrays);
 
+    /// Modes, the Earth that they are of, where their functions are given, and the numbers themselves.
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(arrays_.n.size()); }
     [[nodiscard]] const earth_model& earth() const { return earth_; }
     [[nodiscard]] const radial_mesh& mesh() const { return mesh_; }

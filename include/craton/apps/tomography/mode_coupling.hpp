@@ -63,6 +63,7 @@ class mode_coupling {
                   std::span<const parameter_weights> parameters, std::span<const radial_functions> splines, coupled_pairs which,
                   std::int64_t widest);
 
+    /// Modes that are coupled.
     [[nodiscard]] std::int64_t modes() const { return static_cast<std::int64_t>(size()); }
     /// Radial splines of all parameters.
     [[nodiscard]] std::int64_t columns() const { return columns_; }

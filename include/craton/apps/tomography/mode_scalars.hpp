@@ -9,6 +9,7 @@
 
 namespace craton::tomography {
 
+/// Which kind of free oscillation it is.
 enum class mode_type { toroidal, spheroidal };
 
 /// What a sum over modes needs of one mode for one depth of the source, with displacement U Y r + (V / k) grad_1 Y - (W / k) r x

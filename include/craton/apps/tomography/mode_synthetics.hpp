@@ -37,6 +37,7 @@ class mode_synthetics {
     /// out of another size.
     void seismograms(const event& source, std::span<const station> receivers, const sampling& times, std::span<double> out) const;
 
+    /// The modes that are summed.
     [[nodiscard]] const spheroidal_catalogue& spheroidal() const { return *spheroidal_; }
     [[nodiscard]] const mode_catalogue& toroidal() const { return *toroidal_; }
 

@@ -15,13 +15,14 @@ namespace craton::tomography {
 /// Where a model vector has the coefficients of each parameter: lateral x radial ones, the radial index fastest.
 struct basis_shape {
     struct part {
+        /// Splines of a parameter, over the sphere and in depth.
         std::int64_t n_lateral = 0;
         std::int64_t n_radial = 0;
         std::int64_t first = 0; ///< coefficient
         bool operator==(const part&) const = default;
     };
-    std::int64_t parameters = 0;
-    std::array<part, 2> of{};
+    std::int64_t parameters = 0; ///< 1 or 2
+    std::array<part, 2> of{};    ///< each in turn
     bool operator==(const basis_shape&) const = default;
 };
 

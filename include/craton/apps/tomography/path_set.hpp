@@ -27,6 +27,7 @@ struct event {
     double half_duration_s = 0;
 };
 
+/// A receiver.
 struct station {
     double latitude_deg = 0; ///< geographic
     double longitude_deg = 0;
@@ -58,6 +59,7 @@ struct path_request {
 class path {
   public:
     path() = default; // of nothing
+    /// Samples of the window, what was asked for, and the source.
     [[nodiscard]] std::int64_t samples() const { return request_.samples; }
     [[nodiscard]] const path_request& request() const { return request_; }
     [[nodiscard]] const event& source() const { return *source_; }
@@ -133,6 +135,7 @@ class path_set {
     path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
              std::span<const path_request> requests, std::span<const double> crust = {}, runtime::world* ranks = nullptr);
 
+    /// Paths.
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(contents_->paths.size()); }
     [[nodiscard]] const path& operator[](std::int64_t i) const { return contents_->paths[static_cast<std::size_t>(i)]; }
     /// The first sample of path i in the concatenated data; offset(size()) is the number of all samples.

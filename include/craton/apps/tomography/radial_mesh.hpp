@@ -20,6 +20,7 @@ class radial_mesh {
     /// From stored nodes; throws user_error when they are not increasing or do not make whole elements.
     radial_mesh(std::vector<double> nodes_m, int order);
 
+    /// Degree of the elements, nodes of the mesh, its elements, and where nodes are.
     [[nodiscard]] int order() const { return order_; }
     [[nodiscard]] std::int64_t unknowns() const { return static_cast<std::int64_t>(nodes_m_.size()); }
     [[nodiscard]] std::int64_t elements() const { return (unknowns() - 1) / order_; }

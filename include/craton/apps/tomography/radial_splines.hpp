@@ -13,6 +13,7 @@ class radial_splines {
     /// Throws user_error unless there are at least 4 knots, positive, finite and increasing.
     explicit radial_splines(std::vector<double> knots_m);
 
+    /// Knots, and their radii.
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(knots_m_.size()); }
     [[nodiscard]] std::span<const double> knots_m() const { return knots_m_; }
     /// Where the polynomial changes, increasing, ends included.

@@ -16,6 +16,7 @@ enum class gravity_kind {
     none     ///< elasticity alone, as most codes of wave propagation have it
 };
 
+/// Which modes are computed, and with how much gravity.
 struct spheroidal_options {
     double shortest_period_s = 60;
     bool dispersion = true;               ///< each mode with the moduli at its own frequency; otherwise the model at 1 s
@@ -68,6 +69,7 @@ class spheroidal_catalogue {
     /// From stored arrays; throws user_error when they contradict each other or the Earth model.
     spheroidal_catalogue(earth_model earth, spheroidal_arrays arrays);
 
+    /// Modes, the Earth that they are of, where their functions are given, and the numbers themselves.
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(arrays_.n.size()); }
     [[nodiscard]] const earth_model& earth() const { return earth_; }
     [[nodiscard]] const radial_mesh& mesh() const { return mesh_; }

@@ -11,6 +11,7 @@
 
 namespace craton::waves {
 
+/// What absorbs waves at the sides.
 enum class absorbing_kind { none, pml, sponge };
 
 /// What a configuration says about the sides of the grid.
@@ -27,12 +28,12 @@ struct absorbing_settings {
     // default is stable where speeds differ by 2 (LOH.1: 1.5); a slow layer with a third of the rock's speed needs ratio 0.05 and
     // power as multiaxial_power, as
     // Meza-Fajardo and Papageorgiou have them, and sends back 3e-3 at normal incidence to 6e-2 at 60 degrees.
-    double reflection = 1e-10; ///< what theory leaves of a wave of `speed` at normal incidence
-    double power = 3.5;
+    double reflection = 1e-10;      ///< what theory leaves of a wave of `speed` at normal incidence
+    double power = 3.5;             ///< of the depth in the layer, with which damping grows
     double speed_m_s = 0;           ///< normally the largest vp of the whole grid
     double alpha_per_s = 0;         ///< best 0.16 times the smallest vs by h, which the solver takes for 0
     double multiaxial_ratio = 0.02; ///< 0: without
-    double multiaxial_power = 10;
+    double multiaxial_power = 10;   ///< the same of the small loss in all directions
 
     // Sponge: exp(-(sponge_alpha cells)^2), cells counted from the layer's inner side.
     double sponge_alpha = 0.014438; ///< sqrt(-ln 0.92) / 20
@@ -72,6 +73,7 @@ class absorbing_layers {
     [[nodiscard]] std::span<float> memory() noexcept { return memory_; }
     [[nodiscard]] std::span<const float> memory() const noexcept { return memory_; }
 
+    /// What the kernels read of them.
     [[nodiscard]] const layers_view& layers() const noexcept { return layers_; }
     [[nodiscard]] const sponge_view& sponge() const noexcept { return sponge_; }
 

@@ -14,6 +14,7 @@ struct sample_plane {
     std::int64_t nx = 0, ny = 0;
     double spacing_m = 0;
 
+    /// Where a point lies, from the grid's lower corner.
     [[nodiscard]] double x_m(std::int64_t a) const { return (static_cast<double>(first_x + a) + 0.5) * spacing_m; }
     [[nodiscard]] double y_m(std::int64_t b) const { return (static_cast<double>(first_y + b) + 0.5) * spacing_m; }
     [[nodiscard]] double z_m() const { return (static_cast<double>(at_z) + 0.5) * spacing_m; }

@@ -88,6 +88,7 @@ class in_situ {
     struct times {
         double copying_s = 0, waiting_s = 0, meeting_s = 0;
     };
+    /// What the modules have taken until now.
     [[nodiscard]] times spent() const noexcept { return spent_; }
 
   private:
@@ -103,6 +104,7 @@ class in_situ {
 struct schedule {
     std::int64_t first = 0, every = 1, steps = 0;
 
+    /// Whether the step is one of them.
     [[nodiscard]] constexpr bool has(std::int64_t step) const {
         return step >= first && step < steps && (step - first) % every == 0;
     }

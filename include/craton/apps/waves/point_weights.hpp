@@ -28,8 +28,10 @@ using position_m = std::array<double, 3>;
 /// Where in its cell a field lies, per axis: true on the lower face (coordinate i h), false in the middle ((i + 1/2) h).
 using staggering = std::array<bool, 3>;
 
+/// A component of velocity or stress, and where in a cell it lies.
 enum class field { vx, vy, vz, xx, yy, zz, xy, xz, yz };
 
+/// Where in its cell a component lies.
 [[nodiscard]] constexpr staggering staggering_of(field which) {
     switch (which) {
     case field::vx:
@@ -59,6 +61,7 @@ struct interpolation_order {
     /// weights grow.
     int beyond = 4;
 
+    /// Cells, at most.
     static constexpr int most = 8;
     friend constexpr bool operator==(const interpolation_order&, const interpolation_order&) = default;
 };

@@ -34,6 +34,7 @@ struct weighted_rows {
     std::vector<std::int32_t> offset;
     std::vector<float> weight;
 
+    /// Of the matrix.
     [[nodiscard]] std::int64_t rows() const { return static_cast<std::int64_t>(first.size()) - 1; }
 };
 
@@ -109,6 +110,7 @@ class strain_recorder {
     strain_recorder(std::span<const position_m> points, const grid_extent& grid, const brick_place& brick,
                     const elastic_media& media, const surface_closure* surface, const interpolation_order& order = {});
 
+    /// What it records: points, and numbers at each time.
     [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
     [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
     /// into[component][point]. Not collective; reads only; one thread at a time. With a team its threads share the points (on the

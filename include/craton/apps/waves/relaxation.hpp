@@ -42,6 +42,7 @@ class relaxation {
     struct response {
         double quality = 0, velocity = 0;
     };
+    /// What a wave of this frequency meets where Q is q.
     [[nodiscard]] response at(double frequency_hz, double q) const;
 
   private:

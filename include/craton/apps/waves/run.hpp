@@ -27,6 +27,7 @@ class run {
     /// Not collective. Modules end first; their files keep the names of unfinished ones unless finish() was called.
     ~run();
 
+    /// The solver that takes the steps.
     [[nodiscard]] solver& waves() noexcept { return waves_; }
     [[nodiscard]] const solver& waves() const noexcept { return waves_; }
 

@@ -63,6 +63,7 @@ struct moment_source {
     std::array<double, 6> moment{}; ///< xx, yy, zz, xy, xz, yz in N m; times the rate in 1/s: the moment rate
 };
 struct force_source {
+    /// A force at a point.
     std::array<double, 3> at_m{};
     std::array<double, 3> force{}; ///< x, y, z in N; times the series: the force
 };
@@ -88,6 +89,7 @@ class solver {
     solver(solver&&) noexcept;
     ~solver();
 
+    /// What the solver was made with.
     [[nodiscard]] runtime::world& ranks() const noexcept;
     [[nodiscard]] const array::brick_layout& layout() const noexcept;
     [[nodiscard]] const solver_options& options() const noexcept;

@@ -39,6 +39,7 @@ struct brick_fields {
     differences d;
     const surface_closure* surface = nullptr;
 
+    /// Whether there are memory variables.
     [[nodiscard]] bool anelastic() const { return memory.xx != nullptr; }
     /// Element (0, 0, 0); null for a memory variable of an elastic brick.
     [[nodiscard]] float* first(stored_field which) const;

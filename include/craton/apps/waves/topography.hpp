@@ -80,6 +80,7 @@ class rows_beside_air {
     rows_beside_air(const rows_beside_air&) = delete;
     rows_beside_air& operator=(const rows_beside_air&) = delete;
 
+    /// What the kernels read of rows that are beside air or in it.
     [[nodiscard]] const reduced_rows& rows() const noexcept { return rows_; }
 
   private:

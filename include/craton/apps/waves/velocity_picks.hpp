@@ -15,6 +15,7 @@ struct velocity_picks {
     std::vector<std::int64_t> cells; ///< elements of the fields, ascending
     std::vector<float> values;       ///< [step][component][cell]; hold() makes room
 
+    /// Makes room for so many steps; where the picks of a step and component are.
     void hold(std::int64_t steps) { values.resize(static_cast<std::size_t>(3 * steps) * cells.size()); }
     [[nodiscard]] float* of(std::int64_t step, std::size_t component) {
         return values.data() + (static_cast<std::size_t>(3 * step) + component) * cells.size();

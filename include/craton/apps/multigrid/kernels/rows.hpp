@@ -92,6 +92,7 @@ template <bool rough = false> class fourth_order_rows {
         : shape_(shape), c_(c), u_(u), width_(padded_width(shape)), across_i_(room.data()), across_k_(across_i_ + width_),
           below_(across_k_ + width_), under_(below_ + width_) {}
 
+    /// Numbers that a row of boxes of this shape needs room for.
     [[nodiscard]] static std::size_t room_for(const box_shape& shape) {
         return static_cast<std::size_t>((3 + shape.ny) * padded_width(shape));
     }

@@ -11,6 +11,7 @@ struct box_shape {
     std::int64_t nx = 0, ny = 0, nz = 0;
     std::int64_t pitch = 0, plane = 0;
 
+    /// Cells along each dimension, and elements from a cell to the next one.
     [[nodiscard]] constexpr std::array<std::int64_t, 3> cells() const { return {nx, ny, nz}; }
     [[nodiscard]] constexpr std::array<std::int64_t, 3> steps() const { return {1, pitch, plane}; }
 };

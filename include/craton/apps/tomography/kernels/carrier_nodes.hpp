@@ -25,8 +25,10 @@ class carrier_nodes {
     /// Frequencies and decays of all waves, at least one, and the window; an empty window counts as one second.
     carrier_nodes(std::span<const double> omega_rad_s, std::span<const double> decay_per_s, double t_first_s, double t_last_s);
 
+    /// Nodes.
     [[nodiscard]] std::size_t count() const { return count_; }
 
+    /// What one mode gives to the nodes.
     struct share {
         std::size_t first = 0;                          ///< node that has values[0]; the others follow
         std::array<std::complex<double>, width> values; ///< c_v(s)

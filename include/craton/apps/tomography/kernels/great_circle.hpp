@@ -17,6 +17,7 @@ inline constexpr double flattening = 1.0 / 298.257;
 /// The inverse.
 [[nodiscard]] double geographic_latitude_rad(double geocentric_rad);
 
+/// Of places on the sphere, and back.
 [[nodiscard]] unit_vector position(double geocentric_latitude_rad, double longitude_rad);
 [[nodiscard]] double latitude_rad(const unit_vector& point);
 [[nodiscard]] double longitude_rad(const unit_vector& point);
@@ -30,6 +31,7 @@ inline constexpr double flattening = 1.0 / 298.257;
 class great_circle_arc {
   public:
     great_circle_arc(const unit_vector& from, const unit_vector& to);
+    /// Of the whole arc.
     [[nodiscard]] double length_rad() const { return length_rad_; }
     /// The point at an angle from the start.
     [[nodiscard]] unit_vector at(double angle_rad) const;

@@ -88,7 +88,7 @@ void damp_stress(const brick_shape& shape, const cell_range& cells, const tensor
 
 namespace reference {
 
-// The same in plain loops over single cells.
+/// The same in plain loops over single cells.
 void correct_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                       const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
                       const surface_closure* surface, const layers_view& layers);

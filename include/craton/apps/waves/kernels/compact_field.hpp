@@ -24,6 +24,7 @@ constexpr float from_half(std::uint16_t bits) {
 }
 
 inline constexpr float least_half = 0x1p-14F; ///< the smallest number that is not subnormal
+/// The largest number of binary16.
 inline constexpr float largest_half = 65504.0F;
 
 /// Bits of a neighbouring number: the one further from 0 if the part of a step that lies between is more than 1 - threshold, 0 <=

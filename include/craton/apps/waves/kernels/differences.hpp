@@ -21,10 +21,11 @@ struct reduced_rows {
     static constexpr std::int64_t ground = -1; ///< the whole row is of fourth order
     static constexpr std::int64_t air = -2;    ///< nothing moves in the row
 
-    const std::int64_t* first = nullptr; ///< [j + k * ny]: ground, air, or where the words of the row's cells begin
-    const std::uint32_t* velocity = nullptr;
-    const std::uint32_t* stress = nullptr; ///< a word a cell, readable for 16 more
+    const std::int64_t* first = nullptr;     ///< [j + k * ny]: ground, air, or where the words of the row's cells begin
+    const std::uint32_t* velocity = nullptr; ///< a word a cell, as of stress
+    const std::uint32_t* stress = nullptr;   ///< a word a cell, readable for 16 more
 
+    /// Words of a cell all of whose links are there.
     static constexpr std::uint32_t all_of_velocity = (1U << 27U) - 1;
     static constexpr std::uint32_t all_of_stress = (1U << 18U) - 1;
 };
@@ -41,6 +42,7 @@ struct differences {
     /// plane that the grids share is plane nz, which holds vz, xz and yz.
     const surface_closure* bottom = nullptr;
 
+    /// Of a time step and a side of a cell.
     static constexpr differences of(double dt_s, double h_m) {
         return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m), nullptr, nullptr};
     }
@@ -72,6 +74,7 @@ struct surface_closure {
 struct bottom_rows {
     std::array<double, surface_closure::width> plus{}, minus{};
 
+    /// Of the rows of plane k, out of nz.
     static constexpr bottom_rows of(const surface_closure& closure, std::int64_t k, std::int64_t nz) {
         constexpr std::size_t last = surface_closure::width - 1;
         bottom_rows made;

@@ -27,6 +27,7 @@ struct brick_shape {
     std::int64_t nx = 0, ny = 0, nz = 0;
     std::int64_t pitch = 0, plane = 0;
 
+    /// Where a cell lies, in elements from cell (0, 0, 0).
     [[nodiscard]] constexpr std::int64_t at(std::int64_t i, std::int64_t j, std::int64_t k) const {
         return i + j * pitch + k * plane;
     }
@@ -36,6 +37,7 @@ struct brick_shape {
 struct cell_range {
     std::int64_t i0 = 0, i1 = 0, j0 = 0, j1 = 0, k0 = 0, k1 = 0;
 
+    /// Whether there are none, and how many there are.
     [[nodiscard]] constexpr bool empty() const { return i0 >= i1 || j0 >= j1 || k0 >= k1; }
     [[nodiscard]] constexpr std::int64_t cells() const { return empty() ? 0 : (i1 - i0) * (j1 - j0) * (k1 - k0); }
     friend constexpr bool operator==(const cell_range&, const cell_range&) = default;
@@ -47,6 +49,7 @@ template <class T> struct vector_field {
 
     operator vector_field<const T>() const { return {x, y, z}; }
 };
+/// Six arrays: of stress, strain or what goes with them.
 template <class T> struct tensor_field {
     T *xx = nullptr, *yy = nullptr, *zz = nullptr, *xy = nullptr, *xz = nullptr, *yz = nullptr;
 

@@ -22,6 +22,7 @@ namespace craton::waves {
 struct brick_sides {
     std::array<bool, 3> low{}, high{};
 
+    /// Whether no side has a neighbour.
     [[nodiscard]] bool none() const { return std::ranges::count(low, true) + std::ranges::count(high, true) == 0; }
 };
 

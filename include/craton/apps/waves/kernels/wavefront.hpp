@@ -44,6 +44,7 @@ struct wavefront {
 /// wherever they do. A thread whose core is slowed down for a while does fewer then, and nobody waits for it.
 class wavefront_blocks {
   public:
+    /// At which end a thread begins.
     enum class from { first_row, last_row };
 
     wavefront_blocks(const wavefront& part, const wavefront_block& block)
