@@ -21,7 +21,7 @@ import shlex
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -56,6 +56,7 @@ __all__ = [
     "anchor",
     "how_to_go_on",
     "made_by",
+    "name_of",
     "portable",
     "portable_command",
     "provenance",
@@ -309,7 +310,10 @@ def provenance(record: Record, crew: str = "") -> Section:
     """
     versions = {name: version.splitlines()[0] if version else "" for name, version in record.versions.items()}
     where = f"{record.host}, " if record.host else ""
-    crew = crew or f"{counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}, {counted(record.nodes, 'node')}"
+    crew = (
+        crew
+        or f"{counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}, {counted(record.nodes, 'node')}"
+    )
     made = [["made by", made_by(record.versions, record.started)], ["on", f"{where}{crew}"]]
     blocks: list[Block] = [Table((), made, words=True)]
     blocks += [Code(portable_command(record.command))] if record.command else []
@@ -318,6 +322,11 @@ def provenance(record: Record, crew: str = "") -> Section:
     rows = [[name, version] for name, version in versions.items()]
     blocks.append(Details("Versions", [Table(["what", "version"], rows, words=True)]))
     return Section("Where this comes from", blocks, "provenance", "Provenance")
+
+
+def name_of(folder: Path) -> str:
+    """The name of a run's folder as a word of a command."""
+    return shlex.quote(folder.resolve().name)
 
 
 def made_by(versions: Mapping[str, str], started: str) -> str:

@@ -109,7 +109,9 @@ def _rounded(value: float) -> str:
 
 def _path(text: str, *, exact: bool) -> str:
     """Steps in place of coordinates, rounded so that their errors do not add up. exact: a letter, which is scaled later."""
-    commands = [(one[0], [float(n) for n in re.findall(NUMBER, one[1])]) for one in re.findall(r"([A-Za-z])([^A-Za-z]*)", text)]
+    commands = [
+        (one[0], [float(n) for n in re.findall(NUMBER, one[1])]) for one in re.findall(r"([A-Za-z])([^A-Za-z]*)", text)
+    ]
     if any(letter not in "MLQCz" for letter, _ in commands):
         return " ".join(text.split())
     scale = 1 if exact else 10**DIGITS
@@ -129,7 +131,14 @@ def _path(text: str, *, exact: bool) -> str:
         if letter == "M":
             begun = at
         last = letter.lower()
-    return re.sub(r" -", "-", " ".join(words)).replace(" m", "m").replace(" l", "l").replace(" z", "z").replace(" q", "q").replace(" c", "c")
+    return (
+        re.sub(r" -", "-", " ".join(words))
+        .replace(" m", "m")
+        .replace(" l", "l")
+        .replace(" z", "z")
+        .replace(" q", "q")
+        .replace(" c", "c")
+    )
 
 
 def _step(count: int, scale: int) -> str:
