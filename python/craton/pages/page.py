@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from craton.runs.record import Record
 
-LEFT_IN_SVG = " =:/;,()!*+?@|-._~"
-"""Characters of an SVG file that a data URI has as they are; the templates leave these alone too."""
+LEFT_IN_SVG = " =/;,)!*+?|-._~"
+"""Characters of an SVG file that a data URI has as they are. Colons are not: a page has no address in it, not even a namespace."""
 
 __all__ = [
     "Block",

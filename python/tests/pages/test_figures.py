@@ -127,7 +127,7 @@ def test_steps_lead_where_coordinates_were():
 
 
 def test_a_letter_keeps_its_outline():
-    """matplotlib's letters are of whole numbers, with curves and several closed lines."""
+    """Letters of matplotlib are of whole numbers, with curves and several closed lines."""
     figure = new_figure(2.0, 1.0)
     figure.text(0.1, 0.5, "8%")
     drawn = io.StringIO()

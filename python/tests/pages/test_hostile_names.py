@@ -97,7 +97,7 @@ def in_every_place(monkeypatch, text):
         environment = pages._environment().overlay(autoescape=False)
         patch.setattr(pages, "_environment", lambda: environment)
         page = render(Page(text, text, text, [*blocks, Part(text)]))
-    assert page.count(text) == 16
+    assert page.count(text) == 19
     return page
 
 
