@@ -105,11 +105,11 @@ slurm: build
 	tools/two_hosts --slurm sinfo
 	tools/run_tests "Slurm" $(BIN)/python -m pytest -m "" python/tests/hosts/test_slurm.py $(PYTEST_ARGS)
 
-## browser    every report with hostile names in Chromium: no script runs, no request leaves (installs Chromium)
+## browser    every report in Chromium: no script runs, no request leaves, nothing is cut (installs Chromium)
 .PHONY: browser
 browser: build
 	tools/bootstrap --browser
-	tools/run_tests "browser" $(BIN)/python -m pytest python/tests/pages/test_hostile_names.py $(PYTEST_ARGS)
+	tools/run_tests "browser" $(BIN)/python -m pytest python/tests/pages $(PYTEST_ARGS)
 
 ## mutate     20,000 damaged files of every kind that Craton reads: refused in one line, or read
 .PHONY: mutate

@@ -23,7 +23,7 @@ DRAWN = {"svg", "defs", "style", "g", "path", "use", "clipPath", "rect", "image"
 
 
 class ReadPage(html.parser.HTMLParser):
-    """A page that is read: `open` (not closed), `pictures`, `metas` (attributes of each), `sources` (src and href), `text`, `ids`.
+    """A page that is read: `open` (not closed), `pictures`, `metas` (attributes), `sources` (src, href), `text`, `ids`, `captions`.
 
     `style` is the text of the style element. AssertionError for an element, attribute or class that no template writes.
     """
@@ -31,6 +31,7 @@ class ReadPage(html.parser.HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.open, self.pictures, self.metas, self.sources, self.ids, self.words = [], [], [], [], [], []
+        self.captions = []
         self.style = ""
         self.feed(page)
         self.close()
@@ -58,6 +59,8 @@ class ReadPage(html.parser.HTMLParser):
             self.style += data
         else:
             self.words.append(data)
+        if "figcaption" in self.open:
+            self.captions.append(data)
 
     def handle_comment(self, data):
         raise AssertionError(f"a comment: {data}")
