@@ -108,11 +108,11 @@ slurm: build
 	tools/two_hosts --slurm sinfo
 	tools/run_tests "Slurm" $(BIN)/python -m pytest -m "" python/tests/hosts/test_slurm.py $(PYTEST_ARGS)
 
-## browser    every report with hostile names in Chromium: no script runs, no request leaves (installs Chromium)
+## browser    every report in Chromium: no script runs, no request leaves, nothing is cut (installs Chromium)
 .PHONY: browser
 browser: build
 	tools/bootstrap --browser
-	tools/run_tests "browser" $(BIN)/python -m pytest python/tests/pages/test_hostile_names.py $(PYTEST_ARGS)
+	tools/run_tests "browser" $(BIN)/python -m pytest python/tests/pages $(PYTEST_ARGS)
 
 ## docs       the documentation site, with the reference of Python, C++, commands and keys: build/docs/html (installs Doxygen, Sphinx)
 .PHONY: docs

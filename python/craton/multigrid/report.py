@@ -20,13 +20,17 @@ from craton.pages.page import (
     Section,
     Table,
     Text,
-    how_to_repeat,
+    how_to_go_on,
     made_by,
+    name_of,
+    provenance,
     render,
+    summary,
 )
 from craton.pages.style import ACCENT, COLOURS, MUTED, drawing
 from craton.runs.files import write_text
 from craton.runs.hdf5_files import opened_hdf5
+from craton.runs.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,25 +48,16 @@ def write_report(folder: str | Path) -> Path:
     """
     place = MultigridFolder(folder)
     record = place.read_record()
-    blocks: list[Block] = []
-    if not record.converged:
-        blocks.append(Notice(record.stopped_because, "Not converged:"))
-    cells = " x ".join(map(str, record.cells))
-    blocks += [
-        Numbers(
-            [
-                (f"{record.residuals[-1]:.2e}", "relative residual"),
-                (str(len(record.residuals) - 1), "cycles after the F-cycle" if record.method == "cycles" else "steps"),
-                (f"{record.reached_s[-1]:.2f} s", "solve"),
-                (f"{record.unknowns_per_s / 1e6:.3g} M/s", "unknowns, in the F-cycle"),
-            ]
-        ),
+    blocks: list[Block] = [
+        _summary(record),
         _convergence(record),
         _slice(place, record),
         _levels(record),
         _times(record),
-        how_to_repeat(record.command, record.config, record.versions),
+        _next(place, record),
+        provenance(record),
     ]
+    cells = " x ".join(map(str, record.cells))
     about = f"{cells} cells, {record.operator}, smoother {record.smoother}. {made_by(record.versions, record.started)}."
     write_text(place.report, render(Page(record.title, "a multigrid solution", about, blocks)))
     return place.report
@@ -75,6 +70,43 @@ def figures(folder: str | os.PathLike[str]) -> Figures:
     return Figures(convergence=_residual_figure(record), solution=_middle(place, record)[0])
 
 
+def _summary(record: MultigridRecord) -> Section:
+    """What was solved, how it ended, how fast."""
+    done = len(record.residuals) - 1
+    how = counted(done, "cycle") + " after the F-cycle" if record.method == "cycles" else counted(done, "step")
+    words: list[Block] = []
+    if not record.converged:
+        words.append(Notice(record.stopped_because, "Not converged:"))
+    reached = "within" if record.converged else "not yet within"
+    words.append(
+        Text(
+            f"The elliptic equation ({record.operator}) has been solved in {np.prod(record.cells):,} cells on "
+            f"{len(record.levels)} levels of grids. After {how} the residual is {record.residuals[-1]:.2e} of the right-hand side, "
+            f"{reached} the tolerance of {record.tolerance:g}."
+        )
+    )
+    numbers = [
+        (f"{record.residuals[-1]:.2e}", "relative residual"),
+        (str(done), "cycles after the F-cycle" if record.method == "cycles" else "steps"),
+        (f"{record.reached_s[-1]:.2f} s", "solve"),
+        (f"{record.unknowns_per_s / 1e6:.3g} M/s", "unknowns, in the F-cycle"),
+    ]
+    return summary(words, Numbers(numbers))
+
+
+def _next(place: MultigridFolder, record: MultigridRecord) -> Section:
+    """Commands for this folder."""
+    name = name_of(place.path)
+    more = [] if record.converged else [("Go on with more cycles", f"craton multigrid resume {name} --cycles 100")]
+    return how_to_go_on(
+        [
+            *more,
+            ("Draw this page again", f"craton multigrid report {name}"),
+            ("A configuration of your own, with every key explained", "craton multigrid template > my.toml"),
+        ]
+    )
+
+
 def _convergence(record: MultigridRecord) -> Section:
     word = "cycle" if record.method == "cycles" else "step"
     rows = []
@@ -84,10 +116,14 @@ def _convergence(record: MultigridRecord) -> Section:
     caption = (
         "Largest residual over the largest right-hand side, after the F-cycle and each cycle; dashed: the tolerance."
     )
+    seen = (
+        f"A line on a logarithmic scale: {record.residuals[0]:.1e} at the beginning, {record.residuals[-1]:.1e} after "
+        f"{counted(len(rows) - 1, word)}; the tolerance is {record.tolerance:g}."
+    )
     header = ["after", "relative residual", "factor", "reached (s)"]
     return Section(
         "Convergence",
-        [Picture(_residual_figure(record), caption), Table(header, rows)],
+        [Picture(_residual_figure(record), caption, seen), Table(header, rows)],
         id="convergence",
         menu="convergence",
     )
@@ -107,19 +143,19 @@ def _residual_figure(record: MultigridRecord) -> Figure:
 
 
 def _slice(place: MultigridFolder, record: MultigridRecord) -> Section:
-    figure, z = _middle(place, record)
-    return Section(
-        "Solution", [Picture(figure, f"u in the plane z = {z:.4g}.", narrow=True)], id="solution", menu="solution"
-    )
+    figure, z, values = _middle(place, record)
+    seen = f"Red where u is positive, blue where it is negative; from {values.min():.3g} to {values.max():.3g}."
+    picture = Picture(figure, f"u in the plane z = {z:.4g}.", seen, narrow=True)
+    return Section("Solution", [picture], id="solution", menu="solution")
 
 
-def _middle(place: MultigridFolder, record: MultigridRecord) -> tuple[Figure, float]:
-    """The solution in the plane in the middle of the last dimension, and where that is."""
+def _middle(place: MultigridFolder, record: MultigridRecord) -> tuple[Figure, float, NDArray[np.float64]]:
+    """The solution in the plane in the middle of the last dimension: drawn, where that is, its values."""
     middle = record.cells[2] // 2
     with opened_hdf5(place.solution, "the solution of a run", wrong="cannot be read") as file:
         values = file["u"][:, :, middle]
         hx, hy, hz = file.attrs.get("spacing", [1 / max(record.cells)] * 3)
-    return _slice_figure(values, (record.cells[0] * hx, record.cells[1] * hy)), (middle + 0.5) * hz
+    return _slice_figure(values, (record.cells[0] * hx, record.cells[1] * hy)), (middle + 0.5) * hz, values
 
 
 @drawing
@@ -161,7 +197,8 @@ def _times(record: MultigridRecord) -> Section:
         caption = (
             "Seconds of all cycles by level, of the rank that has spent most; ghost exchange has the waiting in it."
         )
-        blocks += [Picture(_times_figure(record), caption), Table(["level", *phases], rows)]
+        seen = f"A stacked bar for each of {len(rows)} levels; most of the time went into {phases[0]}."
+        blocks += [Picture(_times_figure(record), caption, seen), Table(["level", *phases], rows)]
     return Section("Time", blocks, id="time", menu="time")
 
 

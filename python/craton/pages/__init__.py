@@ -3,7 +3,7 @@
 A report is data; templates turn it into one HTML file and escape every text. Functions that draw return a matplotlib Figure.
 
     from craton.pages.figures import new_figure, save_picture
-    from craton.pages.page import Numbers, Page, Picture, Section, Table, Text, how_to_repeat, made_by, render
+    from craton.pages.page import Numbers, Page, Picture, Section, Table, Text, how_to_go_on, made_by, provenance, render, summary
     from craton.pages.style import ACCENT, drawing
 
     @drawing                                      # the settings of all figures; returns the Figure
@@ -15,11 +15,14 @@ A report is data; templates turn it into one HTML file and escape every text. Fu
         return figure
 
     def report(results: Results) -> str:          # HTML; the caller writes it
+        numbers = Numbers([("12", "cycles"), ("3.1e-9", "relative residual")])
+        picture = Picture(residual_figure(results.residuals), "Residual after each cycle.", "A line that falls to 3.1e-9.")
         blocks = [
-            Numbers([("12", "cycles"), ("3.1e-9", "relative residual")]),
-            Section("Convergence", [Picture(residual_figure(results.residuals), "Residual after each cycle.")]),
+            summary([Text("Solved to the tolerance.")], numbers),
+            Section("Convergence", [picture]),
             Section("Levels", [Table(["level", "cells"], [["0", "4096"], ["1", "512"]]), Text("Halved each time.")]),
-            how_to_repeat(record.command, record.config, record.versions),
+            how_to_go_on([("Draw this page again", "craton multigrid report my-run")]),
+            provenance(record),
         ]
         return render(Page(record.title, "a multigrid solution", f"{made_by(record.versions, record.started)}.", blocks))
 

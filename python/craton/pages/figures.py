@@ -1,4 +1,7 @@
-"""Figures without a window: made, turned into bytes, saved, shown in a notebook. Functions that draw return a Figure."""
+"""Figures without a window: made, turned into bytes, saved, shown in a notebook. Functions that draw return a Figure.
+
+A page takes of each figure the smaller of two files: lines and letters (svg.py), or pixels with a palette (palettes.py).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from craton.errors import UserError
+from craton.pages.palettes import with_palette
+from craton.pages.svg import svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DPI", "Figures", "new_figure", "png", "save_picture"]
+__all__ = ["DPI", "Figures", "new_figure", "png", "save_picture", "smallest"]
 
 DPI = 130
 """Pixels per inch of pictures in a page."""
+CELLS_DPI = 100
+"""Of cells of maps in an SVG file, which are larger than pixels."""
 SAVED_DPI = 120
 COMPRESSION = 4
 """Of PNG files: three quarters of the time of level 6, matplotlib's own, for files that are 2% larger."""
@@ -52,9 +59,21 @@ def new_figure(width: float, height: float) -> Figure:
 
 def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
-    buffer = io.BytesIO()
     with _laid_out(figure, DPI):
-        figure.savefig(buffer, format="png", dpi=DPI, pil_kwargs={"compress_level": COMPRESSION})
+        return _png(figure)
+
+
+def smallest(figure: Figure) -> bytes:
+    """The figure as a page has it: an SVG file, or a PNG file with a palette where that is no larger."""
+    with _laid_out(figure, DPI):
+        pixels = with_palette(_png(figure))
+        lines = svg(figure, len(pixels) * 4 // 3, CELLS_DPI)  # a page needs four characters for three bytes of pixels
+    return lines.encode() or pixels
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, pil_kwargs={"compress_level": COMPRESSION})
     return buffer.getvalue()
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, QuadMesh
-from matplotlib.patches import Polygon
+from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
 from numpy.typing import NDArray
 
 from craton.pages.projection import (
@@ -38,18 +41,39 @@ COAST = "#2b2b2b"
 DISCONTINUITIES_KM = (410.0, 660.0)
 
 
+class Lines(Artist):
+    """Lines of a map, as one mark at its centre: an SVG file with many maps of one size has their points once."""
+
+    def __init__(self, pieces: Sequence[f64], colour: str, width: float, zorder: float) -> None:
+        super().__init__()
+        self._path = Path.make_compound_path(*(Path(piece) for piece in pieces))
+        self._colour, self._width = colour, width
+        self.set_zorder(zorder)
+        self.set_in_layout(False)  # within the edge
+
+    def draw(self, renderer: Any) -> None:
+        """At the scale of its axes, in digits that maps of one size share."""
+        if self.axes is None or not self.get_visible():
+            return
+        across, up = (float(f"{scale:.5g}") for scale in np.diag(self.axes.transData.get_matrix())[:2])
+        context = renderer.new_gc()
+        context.set_foreground(self._colour)
+        context.set_linewidth(renderer.points_to_pixels(self._width))
+        context.set_joinstyle("round")
+        context.set_capstyle("round")
+        context.set_snap(False)
+        centre = Path([[0.0, 0.0]])
+        renderer.draw_markers(context, self._path, Affine2D().scale(across, up), centre, self.axes.transData)
+        context.restore()
+
+
 def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST) -> None:
     """Coastlines, a faint graticule and the edge; the axes lose their frame."""
     graticule, shores = lines_of_globe(centre_deg)
-    lines = (
-        LineCollection(graticule, colors="#00000022", linewidths=0.4, zorder=2),
-        LineCollection(shores, colors=coast_colour, linewidths=0.6, zorder=3, capstyle="round"),
-    )
-    for each in lines:
-        axes.add_collection(each, autolim=False)
-        each.set_in_layout(False)  # within the edge
-    edge = Polygon(outline(), closed=True, fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
-    axes.add_patch(edge)
+    edge = np.asarray(outline())
+    axes.add_artist(Lines(graticule, "#00000022", 0.4, 2))
+    axes.add_artist(Lines(shores, coast_colour, 0.6, 3))
+    axes.add_artist(Lines([np.concatenate([edge, edge[:1]])], INK, 0.8, 5))
     axes.set_aspect("equal")
     axes.set_xlim(-2.70, 2.70)
     axes.set_ylim(-1.38, 1.38)

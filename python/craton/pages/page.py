@@ -2,7 +2,11 @@
 
 A report is data: a `Page` of sections, each of blocks. The templates beside this module turn it into HTML and escape every
 text, so that a name from a file is shown as it is written. A page is one file that needs no other: pictures are inside it. Its
-Content-Security-Policy lets a browser use these pictures and the page's own style, nothing else.
+Content-Security-Policy lets a browser use these pictures and the page's own style, nothing else. So whatever a reader can do with
+it is done without scripts: pictures are enlarged by boxes that are ticked, contents are links.
+
+All applications have the same parts in the same order: a summary in words (`summary`), pictures and tables, commands to go on with
+(`how_to_go_on`), and at the end where it comes from (`provenance`).
 """
 
 from __future__ import annotations
@@ -17,16 +21,22 @@ import shlex
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 
-from craton.pages.figures import DPI, png
+from craton.pages.figures import DPI, smallest
+from craton.runs.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from craton.runs.record import Record
+
+LEFT_IN_SVG = " =/;,)!*+?|-._~"
+"""Characters of an SVG file that a data URI has as they are. Colons are not: a page has no address in it, not even a namespace."""
 
 __all__ = [
     "Block",
@@ -44,12 +54,15 @@ __all__ = [
     "Table",
     "Text",
     "anchor",
-    "how_to_repeat",
+    "how_to_go_on",
     "made_by",
+    "name_of",
     "portable",
     "portable_command",
+    "provenance",
     "render",
     "render_part",
+    "summary",
 ]
 
 
@@ -87,28 +100,36 @@ class Numbers(Block):
 
 @dataclass(frozen=True)
 class Picture(Block):
-    """A figure, or the bytes of a PNG or GIF file, with its caption. narrow: not wider than half a page."""
+    """A figure, or the bytes of a PNG, GIF or SVG file, with its caption. narrow: not wider than half a page.
+
+    seen: what the picture shows, in a sentence or two for a reader who does not see it; the caption says what it is of.
+    """
 
     figure: Figure | bytes
     caption: str
+    seen: str
     narrow: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.figure, bytes):
-            object.__setattr__(self, "figure", png(self.figure))
+            object.__setattr__(self, "figure", smallest(self.figure))
 
     @property
     def source(self) -> str:
-        """A data URI, for the `src` of an <img>."""
-        kind = "gif" if self._is_gif else "png"
-        return f"data:image/{kind};base64,{base64.b64encode(self._content).decode('ascii')}"
+        """A data URI, for the `src` of an <img>: a browser runs no script of such a picture."""
+        if self._kind == "svg+xml":
+            return f"data:image/svg+xml,{urllib.parse.quote(self._content.decode(), safe=LEFT_IN_SVG)}"
+        return f"data:image/{self._kind};base64,{base64.b64encode(self._content).decode('ascii')}"
 
     @property
     def width(self) -> int:
         """Width in the page's pixels, 96 per inch: letters have one size in all figures."""
-        if self._is_gif:
+        if self._kind == "gif":
             return int.from_bytes(self._content[6:8], "little")
-        return round(int.from_bytes(self._content[16:20], "big") * 96 / DPI)
+        if self._kind == "png":
+            return round(int.from_bytes(self._content[16:20], "big") * 96 / DPI)
+        points = re.search(rb'^<svg[^>]* width="([0-9.]+)pt"', self._content)
+        return round(float(points[1]) * 96 / 72) if points else 0
 
     @property
     def _content(self) -> bytes:
@@ -116,8 +137,8 @@ class Picture(Block):
         return self.figure
 
     @property
-    def _is_gif(self) -> bool:
-        return self._content.startswith(b"GIF8")
+    def _kind(self) -> str:
+        return "gif" if self._content.startswith(b"GIF8") else "svg+xml" if self._content.startswith(b"<svg") else "png"
 
 
 @dataclass(frozen=True)
@@ -152,7 +173,8 @@ class Links(Block):
 class Table(Block):
     """Rows below a header, each as long as it. Cells are text, or links. No header: ().
 
-    The first column is to the left, numbers to the right; words: all to the left, and long ones are wrapped.
+    The first column is to the left and says what its row is of; numbers are to the right. words: all to the left, and long ones
+    are wrapped.
     """
 
     header: Sequence[str]
@@ -169,10 +191,11 @@ class Code(Block):
 
 @dataclass(frozen=True)
 class Details(Block):
-    """Blocks that open with a click."""
+    """Blocks that open with a click; shown: they are open, and a click closes them."""
 
     summary: str
     blocks: Sequence[Block]
+    shown: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,7 +207,7 @@ class Columns(Block):
 
 @dataclass(frozen=True)
 class Section(Block):
-    """Blocks below a title. id: where links lead; menu: its name in the menu at the head of the page."""
+    """Blocks below a title. id: where links lead, of the title if it is ""; menu: its name in the contents, else the title."""
 
     title: str
     blocks: Sequence[Block]
@@ -192,12 +215,24 @@ class Section(Block):
     menu: str = ""
     level: int = 2
 
+    @property
+    def place(self) -> str:
+        """The id of the element."""
+        return self.id or ("" if self.level > 2 else anchor(self.title.lower().replace(" ", "-")))
+
+    @property
+    def links(self) -> list[Link]:
+        """Its entry in the contents."""
+        name = self.menu or self.title
+        return [Link(name[:1].upper() + name[1:], f"#{self.place}")]
+
 
 @dataclass(frozen=True)
 class Part(Block):
-    """HTML that `render_part` has made, perhaps in another process."""
+    """HTML that `render_part` has made, perhaps in another process. links: to its sections, for the contents."""
 
     html: str
+    links: Sequence[Link] = field(default_factory=tuple)
 
     @property
     def markup(self) -> Markup:
@@ -207,20 +242,17 @@ class Part(Block):
 
 @dataclass(frozen=True)
 class Page:
-    """A report. what: "an inversion", "a wave run"; about: a line below the title. `menu`: links beside those of sections."""
+    """A report. what: "an inversion", "a wave run"; about: a line below the title."""
 
     title: str
     what: str
     about: str
     blocks: Sequence[Block]
-    menu: Sequence[Link] = field(default_factory=tuple)
 
     @property
     def links(self) -> list[Link]:
-        """The menu."""
-        sections = [block for block in self.blocks if isinstance(block, Section)]
-        named = [(one.menu[:1].upper() + one.menu[1:], one.id) for one in sections if one.menu and one.id]
-        return [*(Link(name, f"#{id}") for name, id in named), *self.menu]
+        """The contents."""
+        return [link for block in self.blocks if isinstance(block, Section | Part) for link in block.links]
 
 
 def render(page: Page) -> str:
@@ -258,18 +290,43 @@ def _environment() -> jinja2.Environment:
 # ----------------------------------------------------------------------------------------------------- what all reports say
 
 
-def how_to_repeat(command: str, config: Mapping[str, Any] | str, versions: Mapping[str, str]) -> Section:
-    """The command of a run, its configuration and the versions of what it used; without the folders of the computer.
+def summary(words: Sequence[Block], numbers: Numbers) -> Section:
+    """What was done and found: words first, then key numbers."""
+    return Section("Summary", [*words, numbers], "summary")
 
-    config: a mapping, or the text of its file.
+
+def how_to_go_on(commands: Sequence[tuple[str, str]]) -> Section:
+    """What to type next, in the folder in which the run's folder is: (what it is for, command)."""
+    found: list[Block] = []
+    for meant, command in commands:
+        found += [Text(f"{meant}:"), Code(command)]
+    return Section("How to go on", found, "next")
+
+
+def provenance(record: Record, crew: str = "") -> Section:
+    """Where a page comes from: command, host, configuration and versions, without the folders of the computer.
+
+    crew: who worked, where it was not ranks and threads.
     """
-    text = config if isinstance(config, str) else json.dumps(portable(config), indent=1, default=str)
-    rows = [[name, version.splitlines()[0] if version else ""] for name, version in versions.items()]
-    blocks: list[Block] = [Code(portable_command(command))] if command else []
-    if text:
-        blocks.append(Details("Configuration", [Code(text)]))
+    versions = {name: version.splitlines()[0] if version else "" for name, version in record.versions.items()}
+    where = f"{record.host}, " if record.host else ""
+    crew = (
+        crew
+        or f"{counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}, {counted(record.nodes, 'node')}"
+    )
+    made = [["made by", made_by(record.versions, record.started)], ["on", f"{where}{crew}"]]
+    blocks: list[Block] = [Table((), made, words=True)]
+    blocks += [Code(portable_command(record.command))] if record.command else []
+    text = json.dumps(portable(record.config), indent=1, default=str)
+    blocks.append(Details("Configuration", [Code(text)]))
+    rows = [[name, version] for name, version in versions.items()]
     blocks.append(Details("Versions", [Table(["what", "version"], rows, words=True)]))
-    return Section("How to get this again", blocks)
+    return Section("Where this comes from", blocks, "provenance", "Provenance")
+
+
+def name_of(folder: Path) -> str:
+    """The name of a run's folder as a word of a command."""
+    return shlex.quote(folder.resolve().name)
 
 
 def made_by(versions: Mapping[str, str], started: str) -> str:

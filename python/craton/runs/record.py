@@ -86,6 +86,8 @@ class Record(Plain, Described):
     nodes: int = 1
     threads: int = 1
     """Threads of each rank."""
+    host: str = ""
+    """Name of the computer on which rank 0 began; empty in records of earlier versions."""
     sessions: list[Session] = field(default_factory=list)
     """When the run was started and resumed."""
     finished: bool = False
@@ -205,6 +207,7 @@ def facts_of(
         "command": command_line(),
         "config": json.loads(strict_json(config)),
         "versions": versions(),
+        "host": platform.node(),
         "started": now(),
         "ranks": ranks,
         "nodes": nodes,

@@ -20,9 +20,12 @@ from craton.pages.page import (
     Section,
     Table,
     Text,
-    how_to_repeat,
+    how_to_go_on,
     made_by,
+    name_of,
+    provenance,
     render,
+    summary,
 )
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
 from craton.runs.files import read_hdf5, write_text
@@ -56,11 +59,8 @@ def write_report(folder: str | Path) -> Path:
     """
     place = ScfFolder(folder)
     record = place.read_record()
-    blocks: list[Block] = []
-    if not record.converged:
-        blocks.append(Notice(f"{record.stopped_because}; what is below is of the last.", "Not converged:"))
-    blocks += [
-        _numbers(record),
+    blocks: list[Block] = [
+        summary(_words(record), _numbers(record)),
         _iterations(record),
         *_geometry(record),
         *_vibrations(record),
@@ -69,7 +69,8 @@ def write_report(folder: str | Path) -> Path:
         _charges(record),
         *_balance(place, record),
         _times(record),
-        how_to_repeat(record.command, record.config, record.versions),
+        _next(place, record),
+        provenance(record),
     ]
     method = f"{record.method} {record.functional}".strip()
     about = (
@@ -96,6 +97,40 @@ def figures(folder: str | os.PathLike[str]) -> Figures:
         stored = StoredOrbitals(place.orbitals)
         found |= {which: orbital_figure(stored, *named(which)) for which in wanted}
     return found
+
+
+def _words(record: ScfRecord) -> list[Block]:
+    """What was computed and how it ended."""
+    words: list[Block] = []
+    if not record.converged:
+        words.append(Notice(f"{record.stopped_because}; what is below is of the last.", "Not converged:"))
+    charge = f"{record.charge:+d}" if record.charge else "0"
+    spin = f"charge {charge}, multiplicity {record.multiplicity}"
+    how = f"{record.method} {record.functional}".strip()
+    ended = "converged" if record.converged else "did not converge"
+    text = (
+        f"The electrons of {record.molecule} ({counted(len(record.symbols), 'atom')}, {spin}) by {how} in {record.basis}. "
+        f"The calculation {ended} after {counted(len(record.iterations), 'iteration')}, at an energy of "
+        f"{record.energy_hartree:.6f} hartree."
+    )
+    if record.geometry is not None:
+        text += f" {counted(len(record.geometry), 'geometry').replace('geometrys', 'geometries')} on the way to the lowest energy."
+    if record.vibrations is not None:
+        text += f" {counted(len(record.vibrations), 'vibration')} of the molecule."
+    return [*words, Text(text)]
+
+
+def _next(place: ScfFolder, record: ScfRecord) -> Section:
+    """Commands for this folder."""
+    name = name_of(place.path)
+    more = [] if record.converged else [("Go on with more iterations", f"craton scf resume {name}")]
+    return how_to_go_on(
+        [
+            *more,
+            ("Draw this page again", f"craton scf report {name}"),
+            ("A configuration of your own, with every key explained", "craton scf template > my.toml"),
+        ]
+    )
 
 
 def _numbers(record: ScfRecord) -> Numbers:
@@ -126,10 +161,15 @@ def _iterations(record: ScfRecord) -> Section:
         for each in record.iterations
     ]
     header = ["iteration", "energy (hartree)", "change (hartree)", "gradient", "shell quartets", "J and K (s)"]
+    first, last = record.iterations[0], record.iterations[-1]
+    seen = (
+        f"Lines on a logarithmic scale that fall from one iteration to the next: the gradient from {first.gradient:.1e} to "
+        f"{last.gradient:.1e} in {counted(len(record.iterations), 'iteration')}."
+    )
     caption = "How far the energy is from the last one, and the norm of the orbital gradient, after each iteration."
     return Section(
         "Convergence",
-        [Picture(_convergence_figure(record), caption), Table(header, rows)],
+        [Picture(_convergence_figure(record), caption, seen), Table(header, rows)],
         id="convergence",
         menu="convergence",
     )
@@ -137,6 +177,8 @@ def _iterations(record: ScfRecord) -> Section:
 
 @drawing
 def _convergence_figure(record: ScfRecord) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
     figure = new_figure(9.0, 3.0)
     axes = figure.subplots()
     numbers = [each.number for each in record.iterations]
@@ -147,6 +189,7 @@ def _convergence_figure(record: ScfRecord) -> Figure:
     if np.any(np.isfinite(changes)):
         axes.semilogy(numbers, np.maximum(changes, 1e-16), "s--", color=SECOND, label="change of the energy (hartree)")
     axes.set(xlabel="iteration")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend()
     return figure
 
@@ -168,12 +211,17 @@ def _geometry(record: ScfRecord) -> list[Block]:
 def _vibrations(record: ScfRecord) -> list[Block]:
     if record.vibrations is None:
         return []
+    strongest = max(record.vibrations, key=lambda v: v.intensity_km_mol)
     rows = [
         [str(n), f"{v.frequency_cm1:.1f}", f"{v.intensity_km_mol:.2f}"]
         for n, v in enumerate(record.vibrations, start=1)
     ]
     blocks: list[Block] = [
-        Picture(_spectrum(record), "Infrared spectrum: harmonic frequencies as they are, lines 20 per cm wide."),
+        Picture(
+            _spectrum(record),
+            "Infrared spectrum: harmonic frequencies as they are, lines 20 per cm wide.",
+            f"Peaks of intensity over frequency, the highest at {strongest.frequency_cm1:.0f} per cm.",
+        ),
         Table(["mode", "frequency (1/cm)", "infrared intensity (km/mol)"], rows),
         Text(
             f"Zero-point energy: {record.zero_point_hartree:.6f} hartree. Hartree-Fock frequencies are some 10 % too high.",
@@ -213,9 +261,10 @@ def _energies(record: ScfRecord) -> Section:
         Picture(
             _energies_figure(record),
             "Orbital energies around the gap: occupied ones blue, virtual ones grey.",
+            f"Horizontal lines at the energies of orbitals in eV{'' if len(channels) == 1 else ', a column for each spin'}.",
             narrow=True,
         ),
-        Table(["orbital", "", "energy (hartree)", "energy (eV)"], rows),
+        Table(["orbital", "name", "energy (hartree)", "energy (eV)"], rows),
     ]
     return Section("Orbital energies", blocks, id="energies", menu="orbital energies")
 
@@ -254,7 +303,8 @@ def _pictures(place: ScfFolder, record: ScfRecord) -> list[Block]:
     except UserError as problem:
         return [Section("Orbitals", [Text(str(problem), muted=True)])]
     caption = "Red where the orbital is positive, blue where it is negative; the sign as a whole means nothing."
-    shown = [[Picture(orbital_figure(stored, *named(which)), caption)] for which in wanted]
+    seen = "Clouds of red and blue around the atoms"
+    shown = [[Picture(orbital_figure(stored, *named(which)), caption, f"{seen}: orbital {which}.")] for which in wanted]
     blocks: list[Block] = [Columns(shown)] if len(shown) > 1 else [shown[0][0]]
     return [Section("Orbitals", blocks, id="orbitals", menu="orbitals")]
 
@@ -281,7 +331,8 @@ def _balance(place: ScfFolder, record: ScfRecord) -> list[Block]:
     title = f"{record.molecule}, {record.method}/{record.basis}: J and K by {by}"
     figure = load_balance_figure(timelines, record.balance, record.threads, title)
     caption = "Above the longest build of J and K, task by task; below what each rank spent its time on in all builds."
-    return [Section("Who worked when", [Picture(figure, caption)], id="balance", menu="load balance")]
+    seen = f"A row of blocks of work for each thread of {counted(record.ranks, 'rank')}; below a stacked bar for each rank."
+    return [Section("Who worked when", [Picture(figure, caption, seen)], id="balance", menu="load balance")]
 
 
 def _times(record: ScfRecord) -> Section:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from craton.errors import UserError
-from craton.pages.figures import png
+from craton.pages.figures import png, smallest
 from craton.pages.page import (
     Block,
     Details,
@@ -22,9 +22,12 @@ from craton.pages.page import (
     Section,
     Table,
     Text,
-    how_to_repeat,
+    how_to_go_on,
     made_by,
+    name_of,
+    provenance,
     render,
+    summary,
 )
 from craton.runs.files import replaced, write_text
 from craton.runs.words import counted
@@ -36,6 +39,9 @@ from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
 from craton.seismology.wave_run.setup import grid_of, topography_of
 from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["page_of", "write_report"]
 
@@ -63,15 +69,41 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
     """The report as data; writes its pictures beside it, too."""
     stations = read_seismograms(folder) if folder.seismograms.is_file() else None
     blocks: list[Block] = [
-        _key_numbers(record, stations),
+        summary([_words(record, stations)], _key_numbers(record, stations)),
         _settings(folder, record),
         Section("Sources and stations", _sources_and_stations(folder, record, stations), "sources", "Sources"),
         *_motion(folder, record, stations),
         Section("Files", [_files(folder)], "files", "Files"),
         Section("Where the time went", [_timing(record)], "time", "Time"),
-        how_to_repeat(record.command, record.config, record.versions),
+        _next(folder, stations),
+        provenance(record),
     ]
     return Page(record.title, "a wave run", f"{made_by(record.versions, record.started)}.", blocks)
+
+
+def _words(record: WavesRecord, stations: Seismograms | None) -> Text:
+    """What was computed, and what moved most."""
+    size = " × ".join(f"{1e-3 * record.spacing_m * cells:.3g}" for cells in record.cells)
+    waves = f"Seismic waves of {counted(len(record.sources_m), 'source point')} through {size} km of ground for "
+    waves += f"{record.steps * record.dt_s:.4g} s"
+    peak, where = _peak(record, stations)
+    if stations is None:
+        return Text(f"{waves}, without stations. The {where} is {peak}.")
+    at = where.replace(": ", ", at ", 1)
+    return Text(f"{waves}, recorded at {counted(len(stations.names), 'station')}. The {at}, is {peak}.")
+
+
+def _next(folder: WavesFolder, stations: Seismograms | None) -> Section:
+    """Commands for this folder."""
+    name = name_of(folder.path)
+    export = [("Seismograms for other programs", f"craton waves export {name} --format mseed")] if stations else []
+    return how_to_go_on(
+        [
+            *export,
+            ("Draw pictures and this page again", f"craton waves report {name}"),
+            ("A configuration of your own, with every key explained", "craton waves template > my.toml"),
+        ]
+    )
 
 
 def _key_numbers(record: WavesRecord, stations: Seismograms | None) -> Numbers:
@@ -151,7 +183,10 @@ def _sources_and_stations(folder: WavesFolder, record: WavesRecord, stations: Se
     ]
     header = ["source", "x, km", "y, km", "depth, km", "kind", "strength", "time function"]
     caption = "Stars: sources. Triangles: stations. x is up, y to the right."
-    blocks: list[Block] = [Picture(map_figure(record, stations, _topography(folder, record)), caption, narrow=True)]
+    number = 0 if stations is None else len(stations.names)
+    seen = f"A map with {counted(len(record.sources_m), 'star')} and {counted(number, 'triangle')}, axes in km."
+    figure = map_figure(record, stations, _topography(folder, record))
+    blocks: list[Block] = [Picture(figure, caption, seen, narrow=True)]
     if rows:
         blocks.append(Table(header, rows))
     if len(record.sources_m) > len(rows):
@@ -209,26 +244,37 @@ def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | No
     """Seismograms, snapshots, movie: what the run has recorded."""
     sections = []
     if stations is not None:
-        drawn = _written(folder, "seismograms.png", png(record_section_figure(stations, record)))
+        drawn = _drawn(folder, "seismograms.png", record_section_figure(stations, record))
         text = (
             "Velocity at the stations over time, each at its distance along the surface from the first source (at its azimuth or "
             "depth where all are at one distance); a scale for each panel."
         )
-        sections.append(Section("Seismograms", [Picture(drawn, text)], "seismograms", "Seismograms"))
+        peak, _ = _peak(record, stations)
+        seen = f"Three panels of wiggly lines, one for each component, a line for each station; at most {peak} horizontally."
+        sections.append(Section("Seismograms", [Picture(drawn, text, seen)], "seismograms", "Seismograms"))
     if folder.snapshots.is_file():
-        drawn = _written(
-            folder, "snapshots.png", png(snapshots_figure(read_snapshots(folder.snapshots), record, stations))
-        )
+        drawn = _drawn(folder, "snapshots.png", snapshots_figure(read_snapshots(folder.snapshots), record, stations))
         text = "The surface at several times, within the absorbing sides. Stars: sources; triangles: stations."
-        sections.append(Section("Snapshots", [Picture(drawn, text)], "snapshots", "Snapshots"))
+        seen = "Maps of the surface at up to six times: red and blue bands, the waves, move away from the sources."
+        sections.append(Section("Snapshots", [Picture(drawn, text, seen)], "snapshots", "Snapshots"))
     if folder.surface.is_file():
-        drawn = _written(folder, "movie.gif", movie(read_snapshots(folder.surface), record, stations))
+        shots = read_snapshots(folder.surface)
+        drawn = _written(folder, "movie.gif", movie(shots, record, stations))
         text = "Speed at the surface, within the absorbing sides; colours follow its square root."
-        shown: Block = Picture(drawn, text, narrow=True)
+        seen = f"A moving map of the surface over {shots.time_s[-1]:.3g} s: bright rings of motion spread from the sources."
+        shown: Block = Details(
+            "The movie plays while this is open", [Picture(drawn, text, seen, narrow=True)], shown=True
+        )
         if len(drawn) > LARGEST_MOVIE:
-            shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.0f} MB)", "pictures/movie.gif")])
+            shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.1f} MB)", "pictures/movie.gif")])
         sections.append(Section("Movie", [shown], "movie", "Movie"))
     return sections
+
+
+def _drawn(folder: WavesFolder, name: str, figure: Figure) -> bytes:
+    """The figure for the page; it is written as a PNG file, too."""
+    _written(folder, name, png(figure))
+    return smallest(figure)
 
 
 def _written(folder: WavesFolder, name: str, content: bytes) -> bytes:

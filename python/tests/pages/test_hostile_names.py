@@ -86,7 +86,7 @@ def ran(seen):
 
 def in_every_place(monkeypatch, text):
     """A page of the house whose templates escape nothing: title, header, attributes, cells, and a part as a file may hold it."""
-    picture = Picture(b"GIF89a" + bytes([1, 0, 1, 0]), text)
+    picture = Picture(b"GIF89a" + bytes([1, 0, 1, 0]), text, text)
     blocks = [
         Notice(text, text),
         Numbers([(text, text)]),
@@ -97,7 +97,7 @@ def in_every_place(monkeypatch, text):
         environment = pages._environment().overlay(autoescape=False)
         patch.setattr(pages, "_environment", lambda: environment)
         page = render(Page(text, text, text, [*blocks, Part(text)]))
-    assert page.count(text) == 16
+    assert page.count(text) == 19
     return page
 
 
@@ -135,7 +135,7 @@ def test_no_policy_forbids_a_refresh(tmp_path):
 @in_chromium
 def test_the_policy_lets_style_and_pictures_through(tmp_path):
     """One byte more in the style, and Chromium refuses it: what it tells of refusals would be seen."""
-    page = render(Page("t", "w", "a", [Picture(b"GIF89a" + bytes([1, 0, 1, 0]), "c")]))
+    page = render(Page("t", "w", "a", [Picture(b"GIF89a" + bytes([1, 0, 1, 0]), "c", "s")]))
     (tmp_path / "page.html").write_text(page)
     assert chromium.opened(tmp_path / "page.html").refused == []
     (tmp_path / "page.html").write_text(page.replace("</style>", " </style>"))

@@ -21,13 +21,17 @@ from craton.pages.page import (
     Table,
     Text,
     anchor,
-    how_to_repeat,
+    how_to_go_on,
     made_by,
+    name_of,
     portable_command,
+    provenance,
     render,
     render_part,
+    summary,
 )
 from craton.pages.style import drawing
+from craton.runs.record import Record
 from craton.runs.words import counted
 from html_pages import checked
 
@@ -45,8 +49,12 @@ def figure(text):
     return drawn
 
 
+def record(command, config, versions, **more):
+    return Record(app="a", title="t", command=command, config=config, versions=versions, started="", **more)
+
+
 def every_block(text):
-    picture = Picture(figure(text), text)
+    picture = Picture(figure(text), text, text)
     return [
         Notice(text, text),
         Numbers([(text, text)]),
@@ -57,17 +65,18 @@ def every_block(text):
         Code(text),
         Details(text, [Text(text)]),
         Part(render_part([Text(text)])),
-        how_to_repeat(text, {text: [text, {text: text}]}, {text: text}),
+        how_to_go_on([(text, text)]),
+        provenance(record(text, {text: [text, {text: text}]}, {text: text})),
     ]
 
 
 def test_no_text_becomes_an_element():
-    page = render(Page(HOSTILE, HOSTILE, HOSTILE, every_block(HOSTILE), [Link(HOSTILE, "other.html")]))
+    page = render(Page(HOSTILE, HOSTILE, HOSTILE, every_block(HOSTILE)))
     read = checked(page)
     assert len(read.pictures) == 3
     assert "49" not in read.text
     assert read.text.count(" ".join(HOSTILE.split())) > 20
-    tame = render(Page("a", "a", "a", every_block("a"), [Link("a", "other.html")]))
+    tame = render(Page("a", "a", "a", every_block("a")))
     assert page.count("<") == tame.count("<")
 
 
@@ -107,16 +116,44 @@ def test_ids_of_different_names_differ():
     assert anchor("LA.1-x") == "LA.1-x"
 
 
-def test_a_page_has_a_menu_of_its_sections():
-    page = render(Page("t", "w", "a", [Section("Long title", [], "there", "Short"), Section("Other", [])]))
-    assert '<nav><a href="#there">Short</a></nav>' in page
+def test_a_page_has_contents():
+    """Sections and parts, in their order; a section without a name for them has its title there."""
+    part = Part(render_part([Section("Drawn", [], "drawn")]), [Link("drawn", "#drawn")])
+    page = render(Page("t", "w", "a", [Section("Long title", [], "there", "Short"), part, Section("Two words", [])]))
+    items = "".join(
+        f'<li><a href="#{id}">{name}</a></li>'
+        for id, name in (("there", "Short"), ("drawn", "drawn"), ("two-words", "Two words"))
+    )
+    assert f'<nav aria-label="Contents"><b>Contents</b><ul>{items}</ul></nav>' in page
+    assert '<section id="two-words">' in page
     assert "<title>t: w by Craton</title>" in page
-    assert "<nav>" not in render(Page("t", "w", "a", []))
+    assert "<nav" not in render(Page("t", "w", "a", []))
+
+
+def test_a_page_begins_with_words_and_ends_with_where_it_comes_from():
+    made = record("craton a run", {}, {"version": "0.1.0"}, host="node1", ranks=2, threads=3)
+    first = summary([Text("It went well.")], Numbers([("1", "result")]))
+    page = render(Page("t", "w", "a", [first, how_to_go_on([("Again", "craton a report b")]), provenance(made)]))
+    read = checked(page)
+    assert (
+        read.text.index("It went well.")
+        < read.text.index("craton a report b")
+        < read.text.index("node1, 2 ranks × 3 threads, 1 node")
+    )
+    assert "2 cores" in render_part([provenance(made, "2 cores")])
+
+
+def test_names_of_folders_are_words_of_a_command(tmp_path):
+    assert name_of(tmp_path / "a b") == "'a b'" and name_of(tmp_path / "x" / "..") == tmp_path.name
 
 
 def test_what_is_repeated_names_no_folder_of_the_machine():
-    section = how_to_repeat(
-        "craton waves run /home/me/a.toml --directory /tmp/x", {"a": {"b": "/home/me/c"}, "d": ["/e/f"]}, {"p": "1\n2"}
+    section = provenance(
+        record(
+            "craton waves run /home/me/a.toml --directory /tmp/x",
+            {"a": {"b": "/home/me/c"}, "d": ["/e/f"]},
+            {"p": "1\n2"},
+        )
     )
     text = render_part([section])
     assert "craton waves run a.toml --directory x" in text and "/home" not in text and "/e/f" not in text
@@ -131,9 +168,9 @@ def test_when_a_run_was_made():
 
 
 def test_a_gif_is_a_picture():
-    gif = Picture(b"GIF89a" + bytes([0x40, 0x02, 0, 1]), "c")
+    gif = Picture(b"GIF89a" + bytes([0x40, 0x02, 0, 1]), "c", "s")
     assert gif.source.startswith("data:image/gif;base64,") and gif.width == 0x240
 
 
 def test_letters_have_one_size_in_all_figures():
-    assert Picture(figure("a"), "c").width == 30 * 96
+    assert Picture(figure("a"), "c", "s").width == 30 * 96

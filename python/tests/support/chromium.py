@@ -1,7 +1,9 @@
 """Opens a page in headless Chromium and tells what it did: the page as it then stood, what it asked for, what was refused."""
 
 import contextlib
+import html
 import http.server
+import json
 import os
 import re
 import shutil
@@ -12,11 +14,19 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 CHROMIUM = shutil.which("chromium")
 WHY_NOT = "" if CHROMIUM else "no chromium on the PATH; tools/bootstrap --browser installs it"
 SECONDS_ALLOWED = 120
+TELL = "const told = JSON.stringify(found); if (top === self) document.title = told; else parent.postMessage(told, '*')"
+"""The end of a script: what it found is the title of what Chromium prints."""
+NARROWEST = 500
+"""Window that Chromium opens without a screen. A narrower one is a frame in it, which a page takes for a window."""
+FRAME = """<!doctype html><meta name="color-scheme" content="light dark"><title></title>
+<iframe src="copy.html" style="width: {width}px; height: 900px; border: 0"></iframe>
+<script>onmessage = said => {{ document.title = said.data }}</script>"""
 OF_CHROMIUM = (".googleapis.com", ".google.com")
 """Whom Chromium asks of its own accord, about updates and the time. No page of ours may name them: `html_pages.checked`."""
 OPTIONS = [
@@ -115,6 +125,32 @@ def asks_for(page: Path, path: str) -> bool:
                 return True
             time.sleep(0.05)
     return False
+
+
+def looked_at(page: Path, script: str, width: int, *, dark: bool) -> Any:
+    """What the expression `script` (or its promise) finds in a window of that width, for a reader who wants it dark or light.
+
+    The page is a copy that runs this script and no other, for its policy would run none.
+    """
+    text = page.read_text(encoding="utf-8")
+    free = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    assert len(free) < len(text)
+    telling = f"(async () => {{ const found = await ({script}); {TELL} }})()"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.html"
+        copy.write_text(free.replace("</body>", f"<script>{telling}</script></body>"), encoding="utf-8")
+        if width < NARROWEST:
+            copy = Path(folder) / "frame.html"
+            copy.write_text(FRAME.format(width=width), encoding="utf-8")
+        window = [
+            f"--window-size={max(width, NARROWEST)},1000",
+            f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        ]
+        with _chromium(copy, *PRINTING, *window, "--hide-scrollbars") as (process, _):
+            dom, log = process.communicate(timeout=SECONDS_ALLOWED)
+    told = re.search(r"<title>(.*?)</title>", dom, re.DOTALL)
+    assert process.returncode == 0 and told, log[-2000:]
+    return json.loads(html.unescape(told[1]))
 
 
 def _path(address: str) -> str:

@@ -4,21 +4,26 @@ import base64
 import hashlib
 import html.parser
 import re
+import urllib.parse
+from xml.etree import ElementTree
 
-VOID = frozenset({"meta", "img", "br", "link"})
+VOID = frozenset({"meta", "img", "br", "link", "input"})
 ALLOWED = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "name", "content"}, "title": set(), "style": set(),
-    "body": set(), "main": set(), "header": set(), "nav": set(), "a": {"href"}, "section": {"id"}, "h1": set(), "h2": set(),
-    "h3": set(), "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "width", "src"},
-    "figcaption": set(), "table": {"class"}, "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(),
-    "details": set(), "summary": set(),
+    "body": set(), "main": set(), "header": set(), "nav": {"aria-label"}, "ul": set(), "li": set(), "a": {"href"},
+    "section": {"id"}, "h1": set(), "h2": set(), "h3": set(), "p": {"class"}, "b": set(),
+    "div": {"class", "tabindex", "role", "aria-label"}, "figure": {"class"}, "label": {"class"}, "span": {"class"},
+    "input": {"type", "aria-label"}, "img": {"alt", "width", "src"}, "figcaption": set(), "table": {"class"}, "thead": set(),
+    "tbody": set(), "tr": set(), "th": {"scope"}, "td": set(), "pre": {"tabindex"}, "details": {"open"}, "summary": set(),
 }  # fmt: skip
 """Elements and attributes that templates write."""
-CLASSES = {"what", "muted", "notice", "numbers", "narrow", "scroll", "columns", "links", "words"}
+CLASSES = {"what", "muted", "notice", "numbers", "narrow", "scroll", "columns", "links", "words", "zoom"}
+DRAWN = {"svg", "defs", "style", "g", "path", "use", "clipPath", "rect", "image", "pattern"}
+"""Elements of pictures."""
 
 
 class ReadPage(html.parser.HTMLParser):
-    """A page that is read: `open` (not closed), `pictures`, `metas` (attributes of each), `sources` (src and href), `text`, `ids`.
+    """A page that is read: `open` (not closed), `pictures`, `metas` (attributes), `sources` (src, href), `text`, `ids`, `captions`.
 
     `style` is the text of the style element. AssertionError for an element, attribute or class that no template writes.
     """
@@ -26,6 +31,7 @@ class ReadPage(html.parser.HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.open, self.pictures, self.metas, self.sources, self.ids, self.words = [], [], [], [], [], []
+        self.captions = []
         self.style = ""
         self.feed(page)
         self.close()
@@ -53,6 +59,8 @@ class ReadPage(html.parser.HTMLParser):
             self.style += data
         else:
             self.words.append(data)
+        if "figcaption" in self.open:
+            self.captions.append(data)
 
     def handle_comment(self, data):
         raise AssertionError(f"a comment: {data}")
@@ -68,6 +76,18 @@ def the_policy(style):
     return {"http-equiv": "Content-Security-Policy", "content": rules}
 
 
+def only_drawn(text):
+    """An SVG file has lines, letters as outlines and pixels: no script, no text of ours, no address outside of it."""
+    elements = list(ElementTree.fromstring(text).iter())
+    assert {one.tag.removeprefix("{http://www.w3.org/2000/svg}") for one in elements} <= DRAWN
+    assert all(not (one.text or "").strip() for one in elements if not one.tag.endswith("style"))
+    assert "<!" not in text and not re.search("script|@import|data:(?!image/png;base64,)", text)
+    attributes = [(name, value) for one in elements for name, value in one.attrib.items()]
+    assert not any(name.startswith("on") for name, _ in attributes)
+    assert all(value.startswith(("#", "data:image/png;base64,")) for name, value in attributes if name.endswith("href"))
+    assert all(found.startswith("#") for _, value in attributes for found in re.findall(r"url\((.)", value))
+
+
 def checked(page):
     """The page, once it is known to be whole, well formed, and to need no other file but those beside it."""
     read = ReadPage(page)
@@ -75,8 +95,11 @@ def checked(page):
     assert len(read.ids) == len(set(read.ids))
     for picture in read.pictures:
         assert picture["alt"]
-        kind, content = picture["src"].split(";base64,")
-        assert base64.b64decode(content).startswith({"data:image/png": b"\x89PNG", "data:image/gif": b"GIF8"}[kind])
+        kind, content = re.match(r"data:image/([a-z+]+)(?:;base64)?,(.*)", picture["src"], re.DOTALL).groups()
+        if kind == "svg+xml":
+            only_drawn(urllib.parse.unquote(content, errors="strict"))
+        else:
+            assert base64.b64decode(content).startswith({"png": b"\x89PNG", "gif": b"GIF8"}[kind])
     for source in read.sources:
         assert source.startswith(("data:image/", "#")) or ":" not in source
         assert not source.startswith("#") or source[1:] in read.ids, source

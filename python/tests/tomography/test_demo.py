@@ -31,6 +31,7 @@ def test_demo_finds_its_target_again(tmp_path, monkeypatch):
     assert iterations[-1]["chi_data"] == pytest.approx(0.5 * record["independent_samples"], rel=0.03)
     report = (folder / "report.html").read_text()
     assert "synthetic" in report and "http://" not in report and 'src="http' not in report
+    assert len(report) < 2_000_000
     # what the inversion did not make is said, and what the data resolve is drawn
     assert "with another theory (mode sums with coupled branches, NACT)" in report and "half as far apart" in report
     assert "noise in the filter" in report and (folder / "posterior").is_dir()

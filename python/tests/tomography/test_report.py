@@ -168,7 +168,7 @@ def three_components(small_config, tmp_path_factory):
 @pytest.mark.long
 def test_a_page_of_nact_shows_what_a_window_of_each_component_sees(three_components):
     text = three_components.report.read_text(encoding="utf-8")
-    captions = [picture["alt"] for picture in checked(text).pictures]
+    captions = checked(text).captions
     data = read_results(three_components).observations
     for row, what in zip(typical_windows(data), ("Vertical", "Radial", "Transverse"), strict=True):
         event = data.paths.events.name[data.paths.event[row]]
@@ -211,7 +211,7 @@ def test_a_run_can_end_with_its_resolution(three_components):
     text = three_components.report.read_text(encoding="utf-8")
     assert f"Of 420 parameters the data determine {summary['resolved']:.1f}" in text
     assert "under the run&#39;s own prior" in text
-    captions = [picture["alt"] for picture in checked(text).pictures]
+    captions = checked(text).captions
     for start in (
         "Left: standard deviation σ of dlnVs",
         "Left: standard deviation σ of dlnxi",

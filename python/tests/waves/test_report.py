@@ -155,7 +155,7 @@ def test_the_report_shows_what_the_run_has_left(folder):
         "seismograms.h5 velocity at the stations xarray, h5py; craton waves export",
         "snapshots.xdmf the same ParaView, VisIt",
         f"{peaks_of.max():.3g} m/s largest horizontal velocity of all stations: NEAR",
-        "How to get this again",
+        "How to go on",
     ):
         assert text in read.text, text
     assert str(folder.path.parent) not in page

@@ -6,6 +6,7 @@ It leads from the map to curves, to what makes them, to a rupture and to its sei
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -31,12 +32,16 @@ from craton.pages.page import (
     Table,
     Text,
     anchor,
-    how_to_repeat,
+    how_to_go_on,
     made_by,
+    name_of,
+    provenance,
     render,
     render_part,
+    summary,
 )
 from craton.runs.files import write_text
+from craton.runs.words import counted
 
 __all__ = ["write_page", "write_report", "write_results"]
 
@@ -78,7 +83,11 @@ def write_page(results: Results, record: HazardRecord, beside: Beside, *, anew: 
     shared = folder.overview if not results.missing else None  # of some sites: not what its name says
     common = _part(shared, lambda: overview(results), anew)
     sites = [
-        _part(folder.section(name), partial(site_section, results, name, beside), anew) for name in results.described
+        replace(
+            _part(folder.section(name), partial(site_section, results, name, beside), anew),
+            links=[Link(name, f"#site-{anchor(name)}")],
+        )
+        for name in results.described
     ]
     write_text(folder.report, render(_page(results, record, common, sites)))
     return folder.report
@@ -98,18 +107,42 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
         "From a site on the map to its curves, from a curve to the ruptures that make it, from the rupture that matters most to "
         "its slip, and from there to the ground's motion at the site."
     )
+    first = [*([missing] if results.missing else []), *_unresolved(results), _words(results, record)]
     blocks: list[Block] = [
-        *([missing] if results.missing else []),
-        *_unresolved(results),
-        _key_numbers(results, record),
+        summary(first, _key_numbers(results, record)),
         Section("Map", [walk, common], "map"),
         *sites,
-        Section("Where the time went", [_timeline(results, record), _tasks(record)], "time"),
-        how_to_repeat(record.command, record.config, record.versions),
+        Section("Where the time went", [_timeline(results, record), _tasks(record)], "time", "Time"),
+        _next(results),
+        provenance(record, f"{record.cores} cores"),
     ]
-    sites_menu = [Link(name, f"#site-{anchor(name)}") for name in results.described]
-    menu = [Link("Map", "#map"), *sites_menu, Link("Time", "#time")]
-    return Page(record.title, "a hazard run", f"{made_by(record.versions, record.started)}.", blocks, menu)
+    return Page(record.title, "a hazard run", f"{made_by(record.versions, record.started)}.", blocks)
+
+
+def _words(results: Results, record: HazardRecord) -> Text:
+    """What was computed."""
+    probability, measure = results.work.config.hazard.probabilities[0], results.imts[0]
+    return Text(
+        f"How strongly the ground may shake at {counted(len(results.names), 'site')}: {record.variations:,} variations of "
+        f"{counted(record.ruptures, 'rupture')} were simulated at each, by waves that begin at the site (reciprocity). The "
+        f"map shows {measure} that is exceeded with a probability of {probability:g} in "
+        f"{results.work.config.forecast.years:g} years."
+    )
+
+
+def _next(results: Results) -> Section:
+    """Commands for this folder."""
+    name = name_of(results.folder.path)
+    map_of = f"craton hazard map {name} --probability {results.work.config.hazard.probabilities[0]:g} --output map.png"
+    missing = [("The jobs that are missing", f"craton hazard resume {name}")] if results.missing else []
+    return how_to_go_on(
+        [
+            *missing,
+            ("The map as a picture of its own", map_of),
+            ("Write files, pictures and this page again", f"craton hazard report {name}"),
+            ("A configuration of your own, with every key explained", "craton hazard template > my.toml"),
+        ]
+    )
 
 
 def _unresolved(results: Results) -> list[Block]:
@@ -143,7 +176,8 @@ def _timeline(results: Results, record: HazardRecord) -> Picture:
         f"; {record.resumed} tasks were done by an earlier run and are not in the picture" if record.resumed else ""
     )
     text = f"Jobs on {record.cores} cores. {how}: {record.jobs_s:.1f} s{before}."
-    return written_picture(results, "timeline", pictures.timeline_figure(record), text, narrow=True)
+    seen = f"A row of coloured blocks for each of {record.cores} cores over {record.jobs_s:.0f} s."
+    return written_picture(results, "timeline", pictures.timeline_figure(record), text, seen, narrow=True)
 
 
 def _tasks(record: HazardRecord) -> Details:

@@ -15,9 +15,10 @@ from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.pipeline.beside_models import Beside
 from craton.hazard.report import pictures
 from craton.hazard.results import Chosen, Results
-from craton.pages.figures import png
+from craton.pages.figures import png, smallest
 from craton.pages.page import Block, Columns, Details, Link, Links, Picture, Section, Table, Text, anchor, render_part
 from craton.runs.files import replaced, write_text
+from craton.runs.words import counted
 
 __all__ = ["draw", "overview", "site_section", "written_picture"]
 
@@ -35,6 +36,7 @@ def overview(results: Results) -> list[Block]:
         f"{_noted(results, first)} that is exceeded with a probability of {probability:g} in "
         f"{results.work.config.forecast.years:g} years; between sites by linear interpolation, nothing outside them. "
         "Lines: the upper edges of the faults, dashed where they reach seen from above; contours: vs at the surface.",
+        f"A map in km with {counted(len(results.names), 'site')} as dots, coloured from pale yellow (low) to dark red (high).",
         narrow=True,
     )
     units = Text("Levels in g by measure and probability.", muted=True)
@@ -62,6 +64,7 @@ def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
         f"curves-{name}",
         pictures.curves_figure(curves, probability, title=f"site {name}"),
         "Probability of exceedance at least once.",
+        f"{counted(len(curves), 'curve')} on logarithmic axes that fall from left to right: the stronger the shaking, the rarer.",
     )
     pairs: list[list[Block]] = [[Section("Curves", [drawn], f"curve-{key}", level=3)]]
     steps = [Link("map", "#map"), Link("→ curves", f"#curve-{key}")]
@@ -94,6 +97,7 @@ def _disaggregation(results: Results, name: str, first: str, probability: float,
         f"{found.annual_rate:.3g} per year, by magnitude, distance and ε: how many standard deviations of ln(shaking) a variation "
         f"is above the mean of its rupture. {sources}. Mean magnitude {found.mean_magnitude:.2f}, distance "
         f"{1e-3 * found.mean_distance_m:.1f} km, ε {found.mean_epsilon:.2f}.",
+        "Columns over a plane of distance and magnitude, as high as their share in percent, in colours from blue to red for ε.",
     )
 
 
@@ -107,9 +111,10 @@ def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
                 f"rupture-{name}-{which}",
                 pictures.rupture_figure(chosen, which),
                 f"Slip, onset times (white), hypocentre (star); {chosen.source}.",
+                f"The rupture's surface unfolded, dark where it slips most: {float(np.max(part['slip_m'])):.2g} m.",
             )
         ]
-        for which in chosen.variations
+        for which, part in chosen.variations.items()
     ]
     said = _noted(results, first)
     shaking = (f"{which}: {said} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items())
@@ -122,6 +127,7 @@ def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
             azimuth_deg=results.work.grid.azimuth_deg,
         ),
         f"Velocity by reciprocity; {', '.join(shaking)}.",
+        f"A panel for each of {counted(len(chosen.directions), 'direction')}, with a line for each variation about zero.",
         narrow=True,
     )
     return [
@@ -142,6 +148,7 @@ def _models(results: Results, name: str, probability: float, beside: Beside) -> 
         f"models-{name}",
         figure,
         "Solid: simulated earthquakes. Dashed: ground-motion models for the same forecast, through OpenQuake's hazardlib.",
+        f"A solid curve and {len(others)} dashed ones on logarithmic axes, all falling from left to right.",
         narrow=True,
     )
 
@@ -198,7 +205,8 @@ def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
         background=[curve for curve in curves if curve not in own] if own else (),
     )
     text = f"Hazard curves of {_noted(results, first)} at all sites; dotted: the probability of the map."
-    return [written_picture(results, "curves", figure, text, narrow=True)]
+    seen = f"{counted(len(curves), 'curve')} on logarithmic axes, one for each site; those with a section are coloured."
+    return [written_picture(results, "curves", figure, text, seen, narrow=True)]
 
 
 def draw(path: Path, part: Callable[[], Sequence[Block]]) -> Path:
@@ -207,10 +215,11 @@ def draw(path: Path, part: Callable[[], Sequence[Block]]) -> Path:
     return path
 
 
-def written_picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> Picture:
-    """A picture for the page; writes it to pictures/<name>.png, too, whole or not at all."""
+def written_picture(
+    results: Results, name: str, figure: Figure, description: str, seen: str, narrow: bool = False
+) -> Picture:
+    """A picture for the page; writes it to pictures/<name>.png, too, whole or not at all. seen: for those who do not see it."""
     results.folder.pictures.mkdir(exist_ok=True)
-    content = png(figure)
     with replaced(results.folder.pictures / f"{name}.png") as aside:
-        aside.write_bytes(content)
-    return Picture(content, description, narrow)
+        aside.write_bytes(png(figure))
+    return Picture(smallest(figure), description, seen, narrow)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section, Table
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
+from craton.runs.words import counted
 from craton.tomography.data.corrections import BY_NAME
 from craton.tomography.results import Results
 
@@ -35,7 +36,12 @@ def corrections_section(results: Results) -> Section | None:
         if known
         else "How often each size was found; the curve is what the prior expects."
     )
-    blocks = [Table(header, rows), Picture(corrections_figure(results), about)]
+    seen = (
+        f"{counted(len(rows), 'panel')}: dots about a sloping line."
+        if known
+        else f"{counted(len(rows), 'panel')} of bars with a bell curve."
+    )
+    blocks = [Table(header, rows), Picture(corrections_figure(results), about, seen)]
     return Section("Earthquakes and stations", blocks, "corrections", "Earthquakes, stations")
 
 

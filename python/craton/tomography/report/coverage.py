@@ -29,7 +29,8 @@ def coverage_section(results: Results) -> Section:
         "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
         f"and up to {MOST_PATHS} of the paths; tinted where the coverage is above its median."
     )
-    return Section("Path coverage", [Picture(coverage_figure(results), text)], "coverage", "Coverage")
+    seen = "Two world maps: one in shades from yellow to blue, darkest where most paths pass, one with the paths as thin lines."
+    return Section("Path coverage", [Picture(coverage_figure(results), text, seen)], "coverage", "Coverage")
 
 
 @drawing

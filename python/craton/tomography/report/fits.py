@@ -20,7 +20,15 @@ def fits_section(results: Results) -> Section:
     )
     every = "The same percentage of every path, by number of paths and by epicentral distance."
     by_name = "One path by name: craton tomography fit."
-    pictures = [Picture(waveform_figure(results), some), Picture(fits_figure(results), f"{every} {by_name}")]
+    reduction = 100 * waveform_reduction(results, "final")
+    lines = "Six panels with three lines each: data, starting model and final model, the last close to the data."
+    median = (
+        f"Left: bars, most paths at a high percentage (median {np.median(reduction):.0f}%). Right: a dot for each path."
+    )
+    pictures = [
+        Picture(waveform_figure(results), some, lines),
+        Picture(fits_figure(results), f"{every} {by_name}", median),
+    ]
     return Section("Waveforms", pictures, "waveforms", "Waveforms")
 
 

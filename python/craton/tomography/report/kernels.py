@@ -41,5 +41,6 @@ def kernel_section(results: Results) -> Section | None:
                 "and window, for the reference Earth. Top: the seismogram, with the moments that the columns below are "
                 "of. Blue: faster rock there moves the seismogram up at that moment; red: down. Dashed: 410 and 660 km."
             )
-            blocks.append(Picture(draw(pair), caption))
+            seen = "Slices of the Earth below the path, with red and blue zones: broad in the upper row, along S waves below."
+            blocks.append(Picture(draw(pair), caption, seen))
     return Section("What a seismogram sees", blocks, "kernels", "Kernels")

@@ -22,7 +22,12 @@ def misfit_section(results: Results) -> Section:
         "Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction is relative to the "
         "starting model, 1 − ‖d − g(m)‖² / ‖d − g(m⁰)‖². Both are weighted by the data's uncertainty."
     )
-    blocks = [Picture(misfit_figure(results), about), iteration_table(results.record), Text(meaning, muted=True)]
+    done = results.record.iterations
+    seen = (
+        f"Left: the misfit of the data falls from {done[0].chi_data:.4g} to {done[-1].chi_data:.4g}. Right: the variance "
+        f"reduction rises from {100 * done[0].variance_reduction:.1f}% to {100 * done[-1].variance_reduction:.1f}%."
+    )
+    blocks = [Picture(misfit_figure(results), about, seen), iteration_table(results.record), Text(meaning, muted=True)]
     return Section("Misfit per iteration", blocks, "misfit", "Misfit")
 
 

@@ -37,11 +37,21 @@ def model_sections(results: Results) -> list[Section]:
         f"The recovered model below {results.plume['name']} and 90° east of there; right, beside the reference Earth's speed. "
         "Dotted: 410 and 660 km."
     )
-    first = [Picture(model_maps(results), about_maps), Picture(section_figure(results), section_caption(results))]
+    depths_km = ", ".join(f"{depth:g}" for depth in results.map_depths_km)
+    seen_maps = f"World maps at depths of {depths_km} km, red where S waves are slow and blue where they are fast."
+    seen_section = (
+        "Half-rings from the core to the surface in the same colours; beside them a small world map with their line."
+    )
+    first = [
+        Picture(model_maps(results), about_maps, seen_maps),
+        Picture(section_figure(results), section_caption(results), seen_section),
+    ]
     narrow = results.basis.parameters == 1
     pictures = [
-        Picture(gallery_figure(results), about_gallery),
-        Picture(profiles_figure(results), about_profiles, narrow=narrow),
+        Picture(
+            gallery_figure(results), about_gallery, "World maps in rows of three, from the crust down to the core."
+        ),
+        Picture(profiles_figure(results), about_profiles, "Two lines over depth, one for each place.", narrow=narrow),
     ]
     found = results.record.correlation
     if found is not None:
@@ -51,7 +61,10 @@ def model_sections(results: Results) -> list[Section]:
             f"{found.depth_km[0]:.0f} to {found.depth_km[-1]:.0f} km; {found.all_knots:.3f} at all knots. "
             "It is low at depths where the input itself is close to zero."
         )
-        pictures.append(Picture(correlation_figure(found), text, narrow=True))
+        least = f"{min(found.by_depth):.2f} to {max(found.by_depth):.2f}"
+        pictures.append(
+            Picture(correlation_figure(found), text, f"A line over depth: correlations of {least}.", narrow=True)
+        )
     depths = Section("Depth slices and profiles", pictures, "depths", "Depths")
     return [Section("Model", first, "model", "Model"), depths]
 

@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from craton.errors import UserError
-from craton.pages.page import Block, Notice, Numbers, Page, how_to_repeat, made_by, render
+from craton.pages.page import (
+    Block,
+    Notice,
+    Numbers,
+    Page,
+    Section,
+    how_to_go_on,
+    made_by,
+    name_of,
+    provenance,
+    render,
+    summary,
+)
 from craton.runs.files import write_text
 from craton.runs.words import counted
 from craton.tomography.data.corrections import KINDS
@@ -98,15 +110,32 @@ SECTIONS = {
 def page_of(results: Results, drawn: Share) -> Page:
     """The report as data. drawn: every section."""
     record = results.record
-    blocks: list[Block | None] = [
-        statement(results),
-        verdict(results),
-        key_numbers(results),
+    words = [block for block in (statement(results), verdict(results)) if block is not None]
+    blocks: list[Block] = [
+        summary(words, key_numbers(results)),
         *(block for name in SECTIONS for block in drawn[name]),
-        how_to_repeat(record.command, record.config, record.versions),
+        next_commands(results),
+        provenance(record),
     ]
     about = f"{made_by(record.versions, record.started)}; {how_it_ended(results)}."
-    return Page(record.title, "an inversion", about, [block for block in blocks if block is not None])
+    return Page(record.title, "an inversion", about, blocks)
+
+
+def next_commands(results: Results) -> Section:
+    """For this folder."""
+    name = name_of(pathlib.Path(results.record.folder) if results.record.folder else results.folder)
+    place = results.plume
+    at = f"{place['latitude']:.1f},{place['longitude']:.1f}"
+    more = [] if results.record.finished else [("Go on with the run", f"craton tomography resume {name}")]
+    return how_to_go_on(
+        [
+            *more,
+            ("Maps at depths of your choice", f"craton tomography slice {name} --depth 100,300 -o maps.pdf"),
+            ("The mantle along a great circle", f"craton tomography section {name} --through {at} --azimuth 60"),
+            ("Draw this page again", f"craton tomography report {name}"),
+            ("A configuration of your own, with every key explained", "craton tomography template > my.toml"),
+        ]
+    )
 
 
 def how_it_ended(results: Results) -> str:

@@ -120,6 +120,7 @@ def deviation_pictures(results: Results, arrays: dict[str, Any]) -> list[Block]:
             f"At the knots nearest to {depths_of(part)} km. Left: standard deviation σ of {block.name} after the data, each "
             "depth on a scale of its own. Middle: the part of the prior's σ that is left, 1 where the data say nothing. Right: "
             "diagonal of the resolution, how much of a true coefficient is found again, from 0 (the prior's guess) to 1.",
+            f"Rows of three world maps, one row for each of the depths {depths_of(part)} km.",
         )
         for block, part in parameters
     ]
@@ -141,6 +142,7 @@ def point_pictures(results: Results, summary: PosteriorSummary, arrays: dict[str
             f"nearest knot, of which {100 * point.recovered:.0f}% is found at its place; the rest is smeared over "
             "what is coloured. Right: the row of the resolution, with which weight true structure elsewhere enters "
             "what is found at the place.",
+            "Three world maps with coloured spots about the place; below each a curve over depth that peaks near it.",
         )
         for number, point in enumerate(summary.points[:MOST_PLACES])
     ]

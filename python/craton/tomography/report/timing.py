@@ -38,7 +38,13 @@ def timing_section(results: Results) -> Section:
         f"{counted(record.threads, 'worker thread')} per rank."
     )
     inside = Details("Inside the assembly, summed over the iterations", [assembly_table(record)])
-    return Section("Where the time went", [Picture(timing_figure(results), text), inside], "time", "Time")
+    total: dict[str, float] = {}
+    for phases in record.phase_s:
+        for name, seconds in phases.items():
+            total[name] = total.get(name, 0.0) + seconds
+    most = f", most of it {max(total, key=lambda name: total[name])}" if total else ""
+    seen = f"A stacked bar for each rank: seconds of each phase{most}."
+    return Section("Where the time went", [Picture(timing_figure(results), text, seen), inside], "time", "Time")
 
 
 @drawing
