@@ -45,10 +45,11 @@ class Meter:
         self._shown_at = now
         shown = _Shown(label, text, min(max(part, 0.0), 1.0))
         if self._display is None:
-            from IPython.display import display
+            from IPython import display
 
+            display_of_ipython: Any = display.display  # it has no types
             sys.stdout.flush()  # lines before it are to stand above it
-            self._display = display(shown, display_id=True)
+            self._display = display_of_ipython(shown, display_id=True)
         else:
             self._display.update(shown)
 
