@@ -5,7 +5,10 @@
     <!-- run: folder=examples/scf -->            in a copy of this folder
     <!-- check: waves -->                        tables of a configuration, put into the template: `craton waves check`
     <!-- check: hazard examples/hazard/basin.toml -->      put into this file
+    <!-- save: NAME -->                          a file of the page's folder that later blocks need
+    <!-- save: NAME, below what is there -->     more of it
     <!-- compile -->                             C++, as the body of a function: syntax and types
+    <!-- compile: whole -->                      C++, a whole program
     <!-- tested: python/tests/waves/test_exchange.py -->   a test of this file runs it
     <!-- not run: the output of a command -->    and why
 
@@ -21,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MARK = re.compile(r"<!-- (run|check|compile|tested|not run)(?:: ([^\n]*?))?(?:\n(.*?))?\s*-->\s*$", re.DOTALL)
+MARK = re.compile(r"<!-- (run|check|save|compile|tested|not run)(?:: ([^\n]*?))?(?:\n(.*?))?\s*-->\s*$", re.DOTALL)
 FENCE = re.compile(r"\s*```(\S*)\s*$")
 UNCLASSIFIED = "unclassified"
 
@@ -101,6 +104,10 @@ def faults(found: list[Block]) -> Iterator[str]:
             yield f"{block.place}: compile, of {block.language or 'no language'}; allowed: cpp"
         if block.kind == "check" and (block.language != "toml" or not words):
             yield f"{block.place}: check: {block.said}; allowed: an application, before a block of toml"
+        if block.kind == "compile" and block.said not in ("", "whole"):
+            yield f"{block.place}: compile: {block.said}; allowed: whole, or nothing more"
+        if block.kind == "save" and (not words or block.said.partition(",")[2] not in ("", " below what is there")):
+            yield f"{block.place}: save: {block.said}; allowed: the name of a file, or NAME, below what is there"
         if block.kind == "not run" and len(words) < 2:
             yield f"{block.place}: not run: {block.said}; allowed: the reason, in words"
         if block.kind == "tested":

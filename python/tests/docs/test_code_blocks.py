@@ -8,7 +8,7 @@ from tool_programs import tool
 tool_of_blocks = tool("run_doc_blocks")
 import doc_blocks  # which the tool has found beside it
 
-DONE = ("run", "check")
+DONE = ("run", "check", "save")
 BLOCKS = tool_of_blocks.every_block()
 
 
@@ -82,6 +82,9 @@ def test_comments_are_read(tmp_path):
         ("<!-- run -->\n```toml\n```\n", "run, of toml"),
         ("<!-- compile -->\n```python\n```\n", "compile, of python"),
         ("<!-- check: -->\n```toml\n```\n", "allowed: an application"),
+        ("<!-- compile: half -->\n```cpp\n```\n", "compile: half; allowed: whole"),
+        ("<!-- save -->\n```\n```\n", "allowed: the name of a file"),
+        ("<!-- save: a.toml, somewhere -->\n```\n```\n", "or NAME, below what is there"),
         ("<!-- not run: hm -->\n```\n```\n", "not run: hm; allowed: the reason"),
         ("<!-- tested: python/tests/docs/missing.py -->\n```\n```\n", "names page.md"),
     ],
@@ -113,6 +116,26 @@ def test_cpp_that_does_not_compile_is_found(tmp_path):
     [block] = doc_blocks.blocks(page_of(tmp_path, "<!-- compile -->\n```cpp\nint x = unknown;\n```\n"))
     with pytest.raises(tool_of_blocks.Failed, match="unknown"):
         tool_of_blocks.do(block, tmp_path)
+
+
+def test_files_that_later_blocks_need_are_saved(tmp_path):
+    below = "<!-- save: folder/a.toml, below what is there -->\n```toml\ny = 2\n```\n"
+    page = page_of(tmp_path, f"<!-- save: folder/a.toml -->\n```toml\nx = 1\n```\n\n{below}")
+    for block in doc_blocks.blocks(page):
+        tool_of_blocks.do(block, tmp_path)
+    assert (tmp_path / "folder" / "a.toml").read_text() == "x = 1\n\ny = 2\n"
+
+
+def test_a_whole_program_in_cpp_is_compiled_as_it_stands(tmp_path):
+    if shutil.which("mpicxx") is None:
+        pytest.skip("there is no mpicxx")
+    program = "```cpp\nint main() { return 0; }\n```\n"
+    whole, body = doc_blocks.blocks(
+        page_of(tmp_path, f"<!-- compile: whole -->\n{program}\n<!-- compile -->\n{program}")
+    )
+    tool_of_blocks.do(whole, tmp_path)
+    with pytest.raises(tool_of_blocks.Failed, match="main"):
+        tool_of_blocks.do(body, tmp_path)
 
 
 def test_the_counts_are_printed():
