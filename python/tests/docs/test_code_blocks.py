@@ -134,7 +134,7 @@ def test_a_whole_program_in_cpp_is_compiled_as_it_stands(tmp_path):
         page_of(tmp_path, f"<!-- compile: whole -->\n{program}\n<!-- compile -->\n{program}")
     )
     tool_of_blocks.do(whole, tmp_path)
-    with pytest.raises(tool_of_blocks.Failed, match="main"):
+    with pytest.raises(tool_of_blocks.Failed, match="exit code"):
         tool_of_blocks.do(body, tmp_path)
 
 
