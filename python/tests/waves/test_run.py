@@ -281,7 +281,10 @@ simulation.Simulation.advance = advance
     monkeypatch.setattr(
         sys.modules[__name__],
         "ENDED",
-        ENDED.replace(last, "def ended(*_):\n    raise RuntimeError('ended')\n\n\nrun.finished = ended\n"),
+        ENDED.replace(
+            last,
+            "def ended(*_):\n    raise RuntimeError('ended')\n\n\nimport craton.waves.start\ncraton.waves.start.finished = ended\n",
+        ),
     )
     assert ended_run(tmp_path, ranks, "ended").returncode != 0
     names = {file.name for file in (tmp_path / "ended").iterdir()}
