@@ -13,7 +13,14 @@ from typing import Any
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|/|#)([^)#\s]+)(#[^)\s]*)?\)")
 INCLUDED = re.compile(r"^```\{include\} (\S+)\n```$", re.MULTILINE)
-PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "versions.md"}
+PAGES = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "versions.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+    "SECURITY.md": "security.md",
+    "packaging/README.md": "packaging.md",
+}
 """Files beside docs/, and the pages in docs/site that include them."""
 
 
@@ -23,8 +30,8 @@ def followed(text: str, source: Path, page: Path, docs: Path) -> str:
     def replace(match: re.Match[str]) -> str:
         picture, said, target, anchor = match.groups()
         path = (source.parent / target).resolve()
-        if path.parent == docs.parent and path.name in PAGES:
-            path = docs / "site" / PAGES[path.name]
+        if path.is_relative_to(docs.parent) and (included := PAGES.get(path.relative_to(docs.parent).as_posix())):
+            path = docs / "site" / included
         if path.is_dir():
             return said
         return f"{picture}[{said}]({os.path.relpath(path, page.parent)}{anchor or ''})"
