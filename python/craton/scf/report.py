@@ -103,7 +103,7 @@ def _words(record: ScfRecord) -> list[Block]:
     """What was computed and how it ended."""
     words: list[Block] = []
     if not record.converged:
-        words.append(Notice(f"{record.stopped_because}; what is below is of the last.", "Not converged:"))
+        words.append(Notice(f"{record.stopped_because}; what is below is of the last iteration.", "Not converged:"))
     charge = f"{record.charge:+d}" if record.charge else "0"
     spin = f"charge {charge}, multiplicity {record.multiplicity}"
     how = f"{record.method} {record.functional}".strip()
@@ -114,7 +114,7 @@ def _words(record: ScfRecord) -> list[Block]:
         f"{record.energy_hartree:.6f} hartree."
     )
     if record.geometry is not None:
-        text += f" {counted(len(record.geometry), 'geometry').replace('geometrys', 'geometries')} on the way to the lowest energy."
+        text += f" {counted(len(record.geometry), 'step')} on the way to the lowest energy."
     if record.vibrations is not None:
         text += f" {counted(len(record.vibrations), 'vibration')} of the molecule."
     return [*words, Text(text)]

@@ -13,14 +13,17 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
+from craton.errors import UserError
 from craton.pages.figures import Figures, new_figure
 from craton.pages.maps import label_axes
 from craton.pages.style import ACCENT, INK, OBSERVED, drawing, styled
 from craton.seismology.ground.topography import Topography
+from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.config_tables import BoundaryConfig
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
+from craton.seismology.wave_run.setup import grid_of, topography_of
 
 __all__ = ["figures", "map_figure", "movie", "record_section_figure", "snapshots_figure"]
 
@@ -48,6 +51,15 @@ Extent = tuple[float, float, float, float]
 """y from, to, x from, to, km"""
 
 
+def topography_of_run(folder: WavesFolder, record: WavesRecord) -> Topography | None:
+    """Read once more; None for flat ground, or where its file is no longer there."""
+    try:
+        config = build(record.config, folder.config)
+        return topography_of(config, grid_of(config))
+    except UserError:
+        return None
+
+
 def figures(folder: str | os.PathLike[str]) -> Figures:
     """map, and as far as the run has recorded them seismograms and snapshots. Not collective.
 
@@ -56,7 +68,7 @@ def figures(folder: str | os.PathLike[str]) -> Figures:
     place = WavesFolder(folder)
     record = place.read_record()
     stations = read_seismograms(place) if place.seismograms.is_file() else None
-    found = Figures(map=map_figure(record, stations))
+    found = Figures(map=map_figure(record, stations, topography_of_run(place, record)))
     if stations is not None:
         found["seismograms"] = record_section_figure(stations, record)
     if place.snapshots.is_file():

@@ -31,14 +31,12 @@ from craton.pages.page import (
 )
 from craton.runs.files import replaced, write_text
 from craton.runs.words import counted
-from craton.seismology.ground.topography import Topography
 from craton.seismology.wave_run.check import examine
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
-from craton.seismology.wave_run.setup import grid_of, topography_of
-from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
+from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure, topography_of_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,15 +163,6 @@ def _settings(folder: WavesFolder, record: WavesRecord) -> Section:
     return Section("What was computed", blocks, "settings", "Settings")
 
 
-def _topography(folder: WavesFolder, record: WavesRecord) -> Topography | None:
-    """Read once more; None for flat ground, or where its file is no longer there."""
-    try:
-        config = build(record.config, folder.config)
-        return topography_of(config, grid_of(config))
-    except UserError:
-        return None
-
-
 def _sources_and_stations(folder: WavesFolder, record: WavesRecord, stations: Seismograms | None) -> list[Block]:
     """A map; tables."""
     rows = [
@@ -185,7 +174,7 @@ def _sources_and_stations(folder: WavesFolder, record: WavesRecord, stations: Se
     caption = "Stars: sources. Triangles: stations. x is up, y to the right."
     number = 0 if stations is None else len(stations.names)
     seen = f"A map with {counted(len(record.sources_m), 'star')} and {counted(number, 'triangle')}, axes in km."
-    figure = map_figure(record, stations, _topography(folder, record))
+    figure = map_figure(record, stations, topography_of_run(folder, record))
     blocks: list[Block] = [Picture(figure, caption, seen, narrow=True)]
     if rows:
         blocks.append(Table(header, rows))

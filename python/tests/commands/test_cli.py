@@ -248,7 +248,7 @@ def test_of_several_builds_the_highest_fitting_one_of_mpi4pys_mpi_is_found_first
 ) -> None:
     for mpi, level in itertools.product(("openmpi", "mpich"), ("x86-64-v2", "x86-64-v3", "x86-64-v4")):
         (tmp_path / "_builds" / mpi / level).mkdir(parents=True)
-    monkeypatch.setattr(_extension, "__file__", str(tmp_path / "_extension.py"))
+    monkeypatch.setattr(_extension, "BUILDS", tmp_path / "_builds")
     for mpi, own in itertools.product(("openmpi", "mpich"), _extension.LEVELS[1:]):
         monkeypatch.setattr(craton_package, "__path__", [])
         monkeypatch.setattr(_extension, "processor_level", lambda own=own: own)

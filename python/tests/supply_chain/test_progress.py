@@ -2,7 +2,9 @@
 
 import os
 import pty
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,24 @@ def test_on_a_terminal_one_line_is_written_over(tmp_path):
     assert process.returncode == 0
     assert said.count(b"\n") == 1  # after "done"
     assert said.count(b"\r\033[Kcompiling: ") == 40 + 1 and b"\r\033[Kcompiling: done in " in said
+
+
+def test_a_last_line_without_an_end_is_no_failure(tmp_path):
+    assert len(run(tmp_path, "printf hi")) == 1
+    assert log(tmp_path) == "hi\n"
+
+
+def test_what_it_has_started_ends_with_it(tmp_path):
+    script = f"echo $$ >{tmp_path}/id; sleep 60; echo late >{tmp_path}/late"
+    process = subprocess.Popen([PROGRESS, "x", tmp_path / "log", "--", "bash", "-c", script], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "id").exists() or not (tmp_path / "id").read_text().strip():
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(20) != 0
+    started = int((tmp_path / "id").read_text())
+    for _ in range(100):
+        if not Path(f"/proc/{started}").exists():
+            return
+        time.sleep(0.1)
+    os.kill(started, signal.SIGKILL)
+    raise AssertionError("the command goes on")

@@ -23,6 +23,8 @@ __all__ = ["from_mat", "to_mat"]
 SLAB_BYTES = 2**26
 """Of rows that a rank has at a time beside the two matrices."""
 DENSE = ("seqdense", "mpidense")
+SPARSE = ("seqaij", "mpiaij")
+"""Those whose rows PETSc gives out; block forms, whose names end alike, are converted."""
 
 
 def to_mat(array: DistArray | ConvergentMatrix, comm: Any = None) -> Any:
@@ -67,9 +69,9 @@ def from_mat(world: World, mat: Any, **layout: Any) -> DistArray:
     if not mat.assembled:
         raise UserError("from_mat: a Mat that is not assembled; allowed: assemble() first")
     scalar = np.dtype(petsc.ScalarType)
-    if mat.type not in DENSE and "aij" not in mat.type:
+    if mat.type not in (*DENSE, *SPARSE):
         try:
-            mat = mat.convert("aij", petsc.Mat())
+            mat = mat.convert("mpiaij" if world.size > 1 else "seqaij", petsc.Mat())
         except petsc.Error as error:
             raise UserError(
                 f"from_mat: a Mat of type {mat.type}: {words_of(error)}; allowed: dense, aij, or what PETSc converts to it"
