@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any
 # NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
 import numpy as _numpy  # noqa: F401
 
+from craton._wheel import BUILDS
+
 __all__ = ["build_info", "check_mpi", "end_all_ranks_on_uncaught_exceptions", "extension", "openblas_core"]
 
 
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 """Of the x86-64 architecture: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512 (F, BW, CD, DQ, VL)."""
-
-
-BUILDS = Path(__file__).with_name("_builds")
-"""Folders MPI/LEVEL with an extension each, in an installed wheel; not there where the extension was compiled on this machine."""
 
 
 def openblas_core() -> str | None:

@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NoReturn
 
-from craton._extension import BUILDS
 from craton._mpi_folders import own_folders
+from craton._wheel import BUILDS
 from craton._with_parent import die_with_parent
 from craton.errors import UserError, one_line
 
