@@ -148,6 +148,22 @@ except craton.UserError as error:
     assert str(error) == f"rank {world.size - 1}: the disk is gone", error
 else:
     raise AssertionError("nobody has said that the disk is gone")
+source.broken = False
+source.shape = (23, 14 + (world.rank == world.size - 1))  # as where one rank has opened another file
+for call in (chunks.fill, chunks.to_chunks):
+    try:
+        call(found, source)
+    except craton.UserError as error:
+        assert str(error).endswith("an array of 23 x 15 and one of 23 x 14; allowed: the same shape"), error
+    else:
+        raise AssertionError("nobody has said that a shape is another")
+source.shape = None if world.rank == world.size - 1 else (23, 14)
+try:
+    chunks.from_chunks(world, source)
+except craton.UserError as error:
+    assert "allowed: what has a shape" in str(error), error
+else:
+    raise AssertionError("nobody has said that there is no shape")
 if world.rank == 0:
     print("chunks agree")
 """

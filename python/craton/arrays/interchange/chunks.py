@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import h5py
 import numpy as np
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fill", "from_chunks", "to_chunks"]
 
 Box = tuple[slice, ...]
+Found = TypeVar("Found")
 ALLOWED = "what has a shape, a dtype and slices: arrays of Dask, Zarr, xarray and NumPy, HDF5 datasets"
 SLAB_BYTES = 2**24
 """Of rows of a matrix that are read at a time where the source has no chunks."""
@@ -35,7 +36,7 @@ def from_chunks(world: World, source: Any, dtype: DTypeLike | None = None, **lay
 
     dtype: None for the source's. layout: what DistArray takes after dtype. UserError as fill().
     """
-    shape, found = _shape_and_dtype(source)
+    shape, found = _agreed(world, lambda: _shape_and_dtype(source))
     made = DistArray(world, shape, found if dtype is None else dtype, **layout)
     fill(made, source)
     return made
@@ -47,13 +48,8 @@ def fill(array: DistArray | ConvergentMatrix, source: Any) -> None:
     Every rank has the source open for itself. A rank reads the chunks whose middles it owns (of a matrix: chunks dealt in turn).
     UserError on every rank: another shape, elements of another kind, what a rank could not read.
     """
-    shape, found = _shape_and_dtype(source)
-    _check("fill", array, shape)
-    if not np.can_cast(found, array.dtype, "same_kind"):
-        raise UserError(
-            f"fill: elements of {found} into an array of {array.dtype}; allowed: what becomes {array.dtype} without another "
-            "kind of number (astype first)"
-        )
+    _check_array("fill", array)
+    _agreed(array.world, lambda: _check_source(array, source))
     if isinstance(array, ConvergentMatrix):
         if array.merge not in ("add", np.add):
             raise UserError(f"fill: a matrix whose merge is {array.merge!r}; allowed: 'add'")
@@ -80,8 +76,8 @@ def to_chunks(array: DistArray | ConvergentMatrix, target: Any) -> None:
     Every rank has the target open for itself, and writes whole chunks (shards of Zarr). UserError on every rank: another shape, an
     HDF5 dataset on several ranks (save() writes those), what a rank could not write.
     """
-    shape, _ = _shape_and_dtype(target)
-    _check("to_chunks", array, shape)
+    _check_array("to_chunks", array)
+    _agreed(array.world, lambda: _check_shape("to_chunks", array, _shape_and_dtype(target)[0]))
     if isinstance(target, h5py.Dataset) and array.world.size > 1:
         raise UserError(f"to_chunks: an HDF5 dataset on {array.world.size} ranks; allowed: save(), or a Zarr array")
     _complete(array)
@@ -91,6 +87,27 @@ def to_chunks(array: DistArray | ConvergentMatrix, target: Any) -> None:
 
     _each_chunk(array, getattr(target, "shards", None) or getattr(target, "chunks", None), write)
     _complete(array)  # nobody changes it while another still reads
+
+
+def _check_source(array: DistArray | ConvergentMatrix, source: Any) -> None:
+    shape, found = _shape_and_dtype(source)
+    _check_shape("fill", array, shape)
+    if not np.can_cast(found, array.dtype, "same_kind"):
+        raise UserError(
+            f"fill: elements of {found} into an array of {array.dtype}; allowed: what becomes {array.dtype} without another "
+            "kind of number (astype first)"
+        )
+
+
+def _agreed(world: World, look: Callable[[], Found]) -> Found:
+    """Collective: what look() says of the array that this rank has open; UserError on every rank where it refuses on any."""
+    found, failure = None, ""
+    try:
+        found = look()
+    except UserError as error:
+        failure = str(error)
+    world.agree(failure)
+    return cast(Found, found)
 
 
 def _each_chunk(array: DistArray | ConvergentMatrix, chunks: Any, work: Callable[[Box], None]) -> None:
@@ -151,9 +168,12 @@ def _shape_and_dtype(source: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, np.dtype(dtype)
 
 
-def _check(call: str, array: Any, shape: tuple[int, ...]) -> None:
+def _check_array(call: str, array: Any) -> None:
     if not isinstance(array, DistArray | ConvergentMatrix):
         raise UserError(f"{call}: an object of type {type(array).__name__}; allowed: a DistArray or ConvergentMatrix")
+
+
+def _check_shape(call: str, array: DistArray | ConvergentMatrix, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise UserError(f"{call}: an array of {times(shape)} and one of {times(array.shape)}; allowed: the same shape")
 
