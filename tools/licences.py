@@ -47,15 +47,16 @@ def declared(metadata: Message) -> str:
     """The licence in a package's metadata, or an empty string where it names none, or several.
 
     The field License-Expression is meant for that. Older packages have a line of free text, a classifier, or both; the text is
-    asked first, for it may tell one BSD licence from another.
+    asked first, for it may tell one BSD licence from another. `get` gives None for a field that is missing; of the square brackets
+    Python's own reader gives None, and that of the package importlib_metadata raises KeyError.
     """
-    text = metadata["License"] or ""
+    text = metadata.get("License") or ""
     classifiers = [
         classifier.rpartition(" :: ")[2]
         for classifier in metadata.get_all("Classifier") or []
         if classifier.startswith("License ::")
     ]
-    for candidates in ([metadata["License-Expression"] or ""], [text], classifiers):
+    for candidates in ([metadata.get("License-Expression") or ""], [text], classifiers):
         named = {expression(each) for each in candidates if each} - {""}
         if len(named) == 1:
             return named.pop()

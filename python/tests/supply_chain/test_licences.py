@@ -108,3 +108,18 @@ def test_rules_that_nothing_needs():
     gone = {"licence": "MPL-2.0", "packages": ["gone"], "locks": ["demo"], "reason": "tests"}
     found = found_with(rules=RULES | {"exceptions": [*RULES["exceptions"], gone]})
     assert found == ["[[tool.craton.licences.exceptions]] for MPL-2.0 has gone, which is in no lock"]
+
+
+def test_declared_licence_where_a_missing_field_is_an_error():
+    """The package importlib_metadata, once imported, hands out metadata whose square brackets raise KeyError."""
+
+    class Strict(Message):
+        def __getitem__(self, name):
+            if name not in self:
+                raise KeyError(name)
+            return super().__getitem__(name)
+
+    strict = Strict()
+    strict["License"] = "BSD-2-Clause"
+    assert check_licences.declared(strict) == "BSD-2-Clause"
+    assert check_licences.declared(Strict()) == ""
