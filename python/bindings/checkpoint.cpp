@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "described.hpp"
 #include "gil.hpp"
 #include "python_checkpoint.hpp"
 #include "unwrapped.hpp"
@@ -121,6 +122,10 @@ void bind_subset(nb::module_& m) {
 
 True when they are to be made, false when they are counted already. In a `with` block the end without an exception
 finishes it. With one the subset is abandoned: its updates are in the arrays in part, and save() refuses from then on.)")
+        .def("__repr__", bindings::described<python_subset>([](const python_subset& s) {
+                 return std::string(s.is_new() ? "to be made" : "counted already");
+             }),
+             "What it is, in a line.")
         .def("__bool__", &python_subset::is_new, "Whether its updates are to be made.")
         .def("finish", &python_subset::finish, R"(Says that all updates of the subset have been called and have returned.
 

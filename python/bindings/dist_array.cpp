@@ -1,5 +1,6 @@
 #include "dist_array.hpp"
 
+#include "described.hpp"
 #include "dist_matrices.hpp"
 #include "started.hpp"
 #include "strided_array.hpp"
@@ -274,6 +275,10 @@ or dataset, a file that is cut short, another shape, another precision.)");
 void bind_core(nb::module_& m) {
     using core = any_dist_array;
     nb::class_<operation>(m, "ArrayOperation", "An operation of a DistArray that was started. Any thread.")
+        .def("__repr__", bindings::described<operation>([](const operation&) {
+                 return std::string("started; test() says whether it is complete");
+             }),
+             "What it is, in a line.")
         .def("test", &operation::test, "True when it is complete; polls when it is not.")
         .def("wait", &operation::wait, R"(Returns when it is complete: the array of a get, else None.
 

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "described.hpp"
 #include "dist_array.hpp"
 #include "fock_counts.hpp"
 #include "gil.hpp"
@@ -215,6 +216,10 @@ every rank for another shape.)")
              R"(The same with arrays over the ranks, of any layouts.
 
 Collective, blocking; releases the GIL. UserError on every rank unless they have two dimensions of float64.)")
+        .def("__repr__", bindings::described<python_distributed_fock>([](const python_distributed_fock& f) {
+                 return fmt::format("{} functions, {} tasks", f.size(), f.tasks());
+             }),
+             "What it is, in a line.")
         .def_prop_ro("size", &python_distributed_fock::size, "The number of functions n.")
         .def_prop_ro("tasks", &python_distributed_fock::tasks, "The number of tasks that a build has.")
         .def_prop_ro("boundaries", &python_distributed_fock::boundaries,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bindings.hpp"
+#include "described.hpp"
 
 #include <craton/apps/tomography/mode_kernels.hpp>
 #include <craton/apps/tomography/mode_scalars.hpp>
@@ -8,6 +9,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <numbers>
 #include <string>
 #include <type_traits>
@@ -25,6 +27,14 @@ template <class Catalogue>
 void bind_mode_properties(nb::class_<Catalogue>& catalogue, const char* about_n, const char* about_group_velocity) {
     constexpr auto new_array = nb::rv_policy::automatic;
     catalogue.def("__len__", &Catalogue::size, "How many modes there are.")
+        .def("__repr__", bindings::described<Catalogue>([](const Catalogue& c) {
+                 const auto& omega = c.arrays().omega_rad_s;
+                 if (omega.empty()) return std::string("no modes");
+                 const auto [least, largest] = std::ranges::minmax(omega);
+                 return fmt::format("{} modes, periods {:.1f} to {:.1f} s, l up to {}", omega.size(),
+                                    2 * std::numbers::pi / largest, 2 * std::numbers::pi / least, std::ranges::max(c.arrays().l));
+             }),
+             "What it is, in a line.")
         .def_prop_ro(
             "n", [](const Catalogue& c) { return to_numpy(c.arrays().n); }, new_array, about_n)
         .def_prop_ro(

@@ -1,4 +1,5 @@
 #include "blocks.hpp"
+#include "described.hpp"
 #include "gil.hpp"
 #include "native_communicator.hpp"
 
@@ -311,6 +312,9 @@ void bind_neighbour_sync(nb::module_& m) {
 
 The n-th wait for a rank is met by its n-th signal. UserError, before any signal, for a rank that does not exist.)")
         .def(nb::init<world&>(), nb::arg("world"), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+        .def("__repr__",
+             bindings::described<held>([](const held&) { return std::string("signals between ranks that name each other"); }),
+             "What it is, in a line.")
         .def(
             "signal", [](held& s, const ranks_list& ranks) { without_gil([&] { s.signal(ranks); }); }, nb::arg("ranks"),
             "Tells each of the ranks that this one has come so far. Not blocking.")

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "described.hpp"
 #include "fock_counts.hpp"
 #include "gil.hpp"
 
@@ -182,6 +183,11 @@ Immutable. Not collective.)")
 shells: (atom, l, exponents, contractions), each contraction with a coefficient per exponent, of normalised primitives.
 cartesian: functions are x^i y^j z^k, not spherical; beyond p only their radial parts have norm 1.
 UserError for what is out of range, and for nuclei nearer than 0.05 bohr.)")
+        .def("__repr__", bindings::described<basis>([](const basis& b) {
+                 return fmt::format("{} {} functions in {} shells", b.size(), b.cartesian() ? "Cartesian" : "spherical",
+                                    b.shell_count());
+             }),
+             "What it is, in a line.")
         .def_prop_ro("size", &basis::size, "The number of functions n.")
         .def_prop_ro("cartesian", &basis::cartesian, "Whether functions are Cartesian instead of spherical.")
         .def_prop_ro("shell_count", &basis::shell_count, "The number of shells.")
@@ -213,6 +219,8 @@ void bind_library(nb::module_& m) {
 
 Matrices are (n, n), in atomic units. Members release the GIL; any thread; not collective.)")
         .def(nb::init<const std::string&>(), "path"_a, "Opens the shared library. UserError where `path` is not such a file.")
+        .def("__repr__", bindings::described<integral_library>([](const integral_library& l) { return l.path(); }),
+             "What it is, in a line.")
         .def_prop_ro("path", &integral_library::path, "Where the library was opened.")
         .def(
             "overlap",

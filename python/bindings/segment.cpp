@@ -1,4 +1,5 @@
 #include "blocks.hpp"
+#include "described.hpp"
 #include "gil.hpp"
 #include "started.hpp"
 #include "strided_array.hpp"
@@ -96,6 +97,10 @@ void bind_segment(nb::module_& m) {
     nb::class_<python_copy>(m, "Copy", R"(A copy between memories that was started.
 
 Segment.start_rput, start_rget and copy_to make them. Any thread.)")
+        .def("__repr__", bindings::described<python_copy>([](const python_copy&) {
+                 return std::string("started; test() says whether it is complete");
+             }),
+             "What it is, in a line.")
         .def("test", &python_copy::test, "True when it is complete; polls once when it is not.")
         .def("wait", &python_copy::wait, R"(Returns when it is complete: the array of a get, else None.
 

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "described.hpp"
 #include "mode_arrays.hpp"
 
 #include <craton/apps/tomography/corrections.hpp>
@@ -133,6 +134,11 @@ Polynomial layers in PREM's form, x = r / 6371 km; reference period 1 s. Immutab
 rows: shape (n, 9), radius (m), density (kg/m^3), vpv, vsv (m/s), Q_kappa, Q_mu, vph, vsh (m/s), eta, as mineos has them.
 A Q of 0 stands for none. Not collective. UserError for radii that fall or do not begin at 0, for densities and speeds that
 are not positive, and where no solid layer lies above a fluid one.)")
+        .def("__repr__", bindings::described<earth_model>([](const earth_model& e) {
+                 return fmt::format("{}, radius {:.0f} km, core {:.0f} km", e.name(), 1e-3 * e.surface_radius_m(),
+                                    1e-3 * e.cmb_radius_m());
+             }),
+             "What it is, in a line.")
         .def_prop_ro("name", &earth_model::name, "The name that by_name takes, or a table's.")
         .def_prop_ro("cmb_radius_m", &earth_model::cmb_radius_m, "Radius of the core-mantle boundary, in m.")
         .def_prop_ro("surface_radius_m", &earth_model::surface_radius_m, "Radius of the outer surface, ocean included, in m.")
@@ -285,6 +291,11 @@ per knot (clamped ends). parameters: 1 for dlnVs, 2 for dlnVs and then dlnxi, xi
              R"(dlnVs on the splines of one basis, dlnxi on those of another.
 
 UserError unless their radial knots have the same ends.)")
+        .def("__repr__", bindings::described<model_basis>([](const model_basis& b) {
+                 return fmt::format("{} coefficients of {} parameter{}, dlnVs on {} lateral x {} radial knots", b.size(),
+                                    b.parameters(), b.parameters() == 1 ? "" : "s", b.n_lateral(), b.n_radial());
+             }),
+             "What it is, in a line.")
         .def("part", &model_basis::part, "parameter"_a,
              "The basis of one parameter alone, 0: dlnVs, 1: dlnxi, as if it were dlnVs. UserError for one that there is not.")
         .def_prop_ro("same_splines", &model_basis::same_splines, "Whether one set of splines serves all parameters.")
@@ -502,6 +513,11 @@ std::vector<double> all_seismograms(const forward_problem& forward, const path_s
 
 void bind_forward(nb::module_& m) {
     nb::class_<path>(m, "Path", "One source, one receiver, one time window.")
+        .def("__repr__", bindings::described<path>([](const path& p) {
+                 return fmt::format("{} samples from {:.0f} s, distance {:.1f} degrees, azimuth {:.1f} degrees", p.samples(),
+                                    p.request().t_first_s, p.distance_rad() / degree, p.azimuth_rad() / degree);
+             }),
+             "What it is, in a line.")
         .def_prop_ro("k", &path::samples, "Number of samples.")
         .def_prop_ro(
             "times_s",
@@ -552,6 +568,10 @@ ground's motion is multiplied by; None: 1. crust: weights of the problem's crust
 None: none. world: of ranks that make the same set together, collectively; the ranks of a node then share the work and
 the memory. Geographic latitudes; converted to geocentric inside. UserError names the event, station or path, the value
 and the allowed range.)")
+        .def("__repr__", bindings::described<path_set>([](const path_set& p) {
+                 return fmt::format("{} paths, {} samples", p.size(), p.offsets().back());
+             }),
+             "What it is, in a line.")
         .def("__len__", &path_set::size, "How many paths there are.")
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal,
              "One path, counted from the end where index is negative. IndexError out of range.")
@@ -622,6 +642,10 @@ each station: time (1: s, later), gain (1: its natural logarithm). Immutable; no
             R"(moments_Nm: scalar moment of each event of the set, by which changes of its tensor are measured.
 
 UserError where there are too few, or one is not positive.)")
+        .def("__repr__", bindings::described<corrections>([](const corrections& c) {
+                 return fmt::format("{} unknowns of {} events and {} stations", c.size(), c.events().size(), c.stations().size());
+             }),
+             "What it is, in a line.")
         .def("__len__", &corrections::size, "How many unknowns there are.")
         .def_prop_ro(
             "events", [](const corrections& c) { return copy_to_numpy(c.events()); }, new_array,
@@ -686,6 +710,11 @@ dlnVp / dlnVs and dlnrho / dlnVs, linear between them; empty: Vp and density sta
 
 UserError when periods do not decrease, T4 is below the catalogue's shortest period, the radial knots miss mantle and
 crust, or for another theory.)")
+        .def("__repr__", bindings::described<forward_problem>([](const forward_problem& f) {
+                 return fmt::format("theory {}, {} toroidal modes, {} coefficients", name_of(f.kind()), f.shared_modes()->size(),
+                                    f.shared_basis()->size());
+             }),
+             "What it is, in a line.")
         .def_prop_ro(
             "theory", [](const forward_problem& f) { return name_of(f.kind()); }, "The theory's name.")
         .def(

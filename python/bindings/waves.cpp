@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "described.hpp"
 #include "gil.hpp"
 #include "python_callable.hpp"
 
@@ -234,6 +235,10 @@ void bind_absorbing(nb::module_& m) {
 
 include/craton/apps/waves/absorbing_layers.hpp has the equations and what the defaults send back.)")
         .def(nb::init<>(), "Perfectly matched layers, 10 cells wide.")
+        .def("__repr__", bindings::described<absorbing_settings>([](const absorbing_settings& a) {
+                 return fmt::format("{}, width {} cells", name_of_kind(a), a.width);
+             }),
+             "What it is, in a line.")
         .def_prop_rw("kind", &name_of_kind, &set_kind, nb::for_setter(nb::arg("kind")),
                      "none, pml (perfectly matched layers) or sponge. UserError for another.")
         .def_rw("width", &absorbing_settings::width, "Width of the layers, in cells.")
@@ -265,6 +270,12 @@ Q up to corner_hz, Q (f / corner_hz)^exponent above (Withers et al. 2015).)")
             R"(lowest_hz to highest_hz: the band. reference_hz: where the ground's velocities hold.
 
 UserError unless 0 < lowest_hz < highest_hz / 3, reference_hz > 0 and 0 <= exponent < 1.)")
+        .def("__repr__", bindings::described<relaxation>([](const relaxation& r) {
+                 const auto times = r.times();
+                 const auto [least, largest] = std::ranges::minmax(times);
+                 return fmt::format("relaxation times {:.3g} to {:.3g} s", least, largest);
+             }),
+             "What it is, in a line.")
         .def_prop_ro(
             "times_s", [](const relaxation& r) { return r.times(); }, "Relaxation time of each mechanism, in s.")
         .def("weight", &relaxation::weight, "q"_a, R"(Weight of each mechanism for a Q, the same for all.
@@ -288,6 +299,14 @@ void bind_options(nb::module_& m) {
     using waves::solver_options;
     nb::class_<solver_options>(m, "WaveOptions", "Options of a run: everything but the ground. Lengths in m, times in s.")
         .def(nb::init<>(), "Elastic, under a free surface, on one thread; spacing_m and dt_s are still to be set.")
+        .def("__repr__", bindings::described<solver_options>([](const solver_options& o) {
+                 return fmt::format("cells of {:g} m, step {:g} s, {}, {}", o.spacing_m, o.dt_s,
+                                    o.attenuation ? "anelastic" : "elastic",
+                                    o.land           ? "topography"
+                                    : o.free_surface ? "free surface"
+                                                     : "no free surface");
+             }),
+             "What it is, in a line.")
         .def_rw("spacing_m", &solver_options::spacing_m, "Side of a cell, in m.")
         .def_rw("dt_s", &solver_options::dt_s, "Time step, in s.")
         .def_rw("free_surface", &solver_options::free_surface, "Whether z = 0 is a free surface; else it absorbs too.")
@@ -340,6 +359,10 @@ void bind_settings(nb::module_& m) {
                 new (self) schedule{first, every, steps};
             },
             "first"_a, "every"_a, "steps"_a, "UserError unless first is at least 0, every and steps at least 1.")
+        .def("__repr__", bindings::described<schedule>([](const schedule& s) {
+                 return fmt::format("steps {}, {}, ... of {}", s.first, s.first + s.every, s.steps);
+             }),
+             "What it is, in a line.")
         .def_prop_ro("samples", &schedule::samples, "How many steps it sees.");
 }
 

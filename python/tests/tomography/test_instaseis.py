@@ -5,6 +5,9 @@ displacement of a Gaussian moment rate, cut and tapered alike, band-passed alike
 smoothly, between 80 and 50 s: an abrupt end rings, also before the first wave arrives, where the records are cut.
 
 AxiSEM has no gravity; with the modes' gravity switched on, correlations on Z and R fall to between 0.96 and 0.999.
+
+The database's own elements are 220 km thick. Where parts of a source nearly cancel, the errors of their strains show; reference/
+axisem_strains.py reads strains where the elements have them best.
 """
 
 import os
@@ -15,13 +18,13 @@ import pytest
 from craton import _craton
 
 instaseis = pytest.importorskip("instaseis", reason="the instaseis package is not installed")
+from reference import axisem_strains as axisem
 
 SHARED = Path(os.environ.get("CRATON_SHARED", Path(__file__).resolve().parents[3].parent / "shared"))
 DATABASE = SHARED / "data" / "instaseis_100s"
 PAIRS = 20
 FINE = 5  # our samples per sample of the database
 FLATTENING = 1 / 298.257
-MOMENT_NAMES = ("m_rr", "m_tt", "m_pp", "m_rt", "m_rp", "m_tp")
 
 
 def geographic_deg(geocentric_deg):
@@ -55,10 +58,7 @@ def random_pairs(count, nearest_deg, farthest_deg, seed):
     depth_m = rng.uniform(20e3, 360e3, count)
     moment = 1e20 * rng.normal(size=(count, 6))
     azimuth, distance = rng.uniform(0, 2 * np.pi, count), np.radians(rng.uniform(nearest_deg, farthest_deg, count))
-    a = np.radians(lat)
-    b = np.arcsin(np.sin(a) * np.cos(distance) + np.cos(a) * np.sin(distance) * np.cos(azimuth))
-    step = np.arctan2(np.sin(azimuth) * np.sin(distance) * np.cos(a), np.cos(distance) - np.sin(a) * np.sin(b))
-    return lat, lon, depth_m, moment, np.degrees(b), (lon + np.degrees(step) + 180) % 360 - 180
+    return lat, lon, depth_m, moment, *axisem.place_along(lat, lon, distance, azimuth)
 
 
 @pytest.fixture(scope="module")
@@ -119,62 +119,50 @@ def mode_sums(forward, info, lat, lon, depth_m, moment, station_lat, station_lon
     return np.array([np.convolve(row, rate, mode="same")[: FINE * info.npts : FINE] for row in step])
 
 
-def complete_seismogram(database, component, lat, lon, depth_m, moment, station_lat, station_lon):
-    """Instaseis takes geocentric latitudes in its constructors."""
-    source = instaseis.Source(lat, lon, depth_m, **dict(zip(MOMENT_NAMES, moment, strict=True)))
-    receiver = instaseis.Receiver(station_lat, station_lon)
-    record = database.get_seismograms(
-        source, receiver, (component,), remove_source_shift=False, return_obspy_stream=False
-    )
-    return np.asarray(record[component], dtype=float)
-
-
 def agreement(mine, theirs, dt_s):
     mine, theirs = band_passed(mine, dt_s), band_passed(theirs, dt_s)
     return mine @ theirs / np.sqrt((mine @ mine) * (theirs @ theirs)), np.sqrt((mine @ mine) / (theirs @ theirs))
 
 
-@pytest.fixture(scope="module")
-def records(database, forward):
-    """(pairs, components, samples) of both, of random pairs; and of the database what should be zero.
-
-    That is the motion of M_rt and M_rp at the surface, where no traction is.
-    """
-    pairs = random_pairs(PAIRS, 40, 140, seed=7)
+@pytest.fixture(scope="module", params=[7, *(pytest.param(seed, marks=pytest.mark.long) for seed in (8, 9, 10))])
+def records(request, database, forward):
+    """(pairs, components, samples) of the sums, of the database with its strains recovered, and as Instaseis reads it."""
+    pairs = random_pairs(PAIRS, 40, 140, seed=request.param)
     mine = np.stack([mode_sums(forward, database.info, *pairs, component=each) for each in "ZRT"], axis=1)
-    theirs, wrong = [], []
-    for lat, lon, depth_m, moment, station_lat, station_lon in zip(*pairs, strict=True):
-        station, vanishing = (station_lat, station_lon), moment * np.array([0, 0, 0, 1, 1, 0])
-        theirs.append([complete_seismogram(database, each, lat, lon, depth_m, moment, *station) for each in "ZRT"])
-        wrong.append([complete_seismogram(database, each, lat, lon, 0.0, vanishing, *station) for each in "ZRT"])
-    return mine, np.array(theirs), np.array(wrong)
+    recovered = axisem.RecoveredStrains(database)
+    each_pair = list(zip(*pairs, strict=True))
+    theirs = np.array([recovered.seismograms(*pair) for pair in each_pair])
+    return mine, theirs, np.array([axisem.seismograms(database, *pair) for pair in each_pair])
 
 
 def test_three_components_agree_with_axisem(database, records, record_property):
-    """At 40 to 140 degrees: 57 of 60 traces agree within 0.6 % and 0.9999.
+    """At 40 to 140 degrees every trace agrees within 0.6 % and 0.9999 once the database's strains are recovered.
 
-    In the others a source's parts nearly cancel, and what the database is wrong by shows. Finer radial elements change the sums by
-    less than 1e-6, and each part of a tensor alone agrees (the next test). What the database has at the surface, where nothing
-    should be, is as large as the difference.
+    As Instaseis reads them 57, 60, 57 and 57 of 60 do. Finer radial elements change the sums by less
+    than 1e-6.
     """
-    found, dt_s = [], database.info.dt
-    for pair, (mine, theirs, wrong) in enumerate(zip(*records, strict=True)):
-        for component, one, other, should_vanish in zip("ZRT", mine, theirs, wrong, strict=True):
-            whole = np.linalg.norm(band_passed(other, dt_s))
-            apart = np.linalg.norm(band_passed(one, dt_s) - band_passed(other, dt_s)) / whole
-            own = np.linalg.norm(band_passed(should_vanish, dt_s)) / whole
-            found.append((*agreement(one, other, dt_s), apart, own))
-            print(
-                f"pair {pair} {component}: correlation {found[-1][0]:.6f}, amplitude ratio {found[-1][1]:.5f}", end=""
-            )
-            print(f", difference {apart:.4f}, of a surface that is not free {own:.4f}")
-    correlation, amplitude, difference, own_error = np.transpose(found)
-    within = (correlation >= 0.9999) & (np.abs(amplitude - 1) <= 0.006)
-    record_property("within", int(within.sum()))
-    assert within.sum() >= 57
-    assert correlation.min() >= 0.9998 and np.abs(amplitude - 1).max() <= 0.01
+    mine, theirs, as_read = records
+    dt_s = database.info.dt
+    found = np.array(
+        [
+            [
+                (*agreement(one, other, dt_s), *agreement(one, third, dt_s))
+                for one, other, third in zip(*of, strict=True)
+            ]
+            for of in zip(mine, theirs, as_read, strict=True)
+        ]
+    )
+    for pair, of_pair in enumerate(found):
+        for component, (correlation, amplitude, its_correlation, its_amplitude) in zip("ZRT", of_pair, strict=True):
+            print(f"pair {pair} {component}: correlation {correlation:.6f}, amplitude ratio {amplitude:.5f}", end="")
+            print(f"; as Instaseis reads them {its_correlation:.6f}, {its_amplitude:.5f}")
+    correlation, amplitude, its_correlation, its_amplitude = np.moveaxis(found, -1, 0)
+    as_read_within = (its_correlation >= 0.9999) & (np.abs(its_amplitude - 1) <= 0.006)
+    record_property("within, as Instaseis reads them", int(as_read_within.sum()))
+    assert correlation.min() >= 0.9999 and np.abs(amplitude - 1).max() <= 0.006
     assert np.median(correlation) > 0.99999
-    assert (own_error > 0.8 * difference)[~within].all()
+    assert np.abs(amplitude - 1).mean() < 0.7 * np.abs(its_amplitude - 1).mean()
+    assert as_read_within.sum() >= 57 and its_correlation.min() >= 0.9997
 
 
 @pytest.mark.parametrize("part", range(6))
@@ -183,14 +171,14 @@ def test_each_part_of_a_tensor_agrees_with_axisem(database, forward, part, depth
     moment = np.zeros(6)
     moment[part] = 1e20
     source = np.zeros(1), np.zeros(1), np.array([depth_m]), moment[None]
-    for component in "ZRT":
-        for lat, lon in ((50.0, 35.0), (-20.0, 100.0)):
+    for lat, lon in ((50.0, 35.0), (-20.0, 100.0)):
+        as_read = axisem.seismograms(database, 0.0, 0.0, depth_m, moment, lat, lon)
+        for component, theirs in zip("ZRT", as_read, strict=True):
             mine = mode_sums(forward, database.info, *source, np.array([lat]), np.array([lon]), component=component)[0]
-            theirs = complete_seismogram(database, component, 0.0, 0.0, depth_m, moment, lat, lon)
             if np.abs(theirs).max() < 1e-9:  # no motion there
                 continue
             correlation, amplitude = agreement(mine, theirs, database.info.dt)
-            print(f"{MOMENT_NAMES[part]} {depth_m / 1e3:.0f} km {component}: {correlation:.6f}, {amplitude:.5f}")
+            print(f"{axisem.MOMENT_NAMES[part]} {depth_m / 1e3:.0f} km {component}: {correlation:.6f}, {amplitude:.5f}")
             vanishing = part in (3, 4) and depth_m < 100e3  # towards the surface their strain does
             assert correlation >= (0.9997 if vanishing else 0.99999)
             assert abs(amplitude - 1) <= (0.01 if vanishing else 0.002)
@@ -222,14 +210,11 @@ def test_toroidal_part_agrees_with_axisem(database, toroidal_motion, order, dept
     moment[3 + order] = 1e20
 
     def records_along(component, azimuth):
-        lat = np.degrees(np.arcsin(np.sin(distance) * np.cos(azimuth)))
-        lon = np.degrees(np.arctan2(np.sin(azimuth) * np.sin(distance), np.cos(distance)))
+        lat, lon = axisem.place_along(0.0, 0.0, distance, azimuth)
+        at = "ZRT".index(component)
         stations = zip(lat, lon, strict=True)
-        return (
-            np.array([complete_seismogram(database, component, 0.0, 0.0, depth_m, moment, *at) for at in stations]),
-            lat,
-            lon,
-        )
+        records = [axisem.seismograms(database, 0.0, 0.0, depth_m, moment, *each)[at] for each in stations]
+        return np.array(records), lat, lon
 
     transverse, lat, lon = records_along("T", np.pi)
     radial, _, _ = records_along("R", np.pi + np.pi / (2 * order))
