@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from craton.arrays.matrix import Matrix
     from craton.arrays.reproducible_matrix import ReproducibleMatrix
     from craton.arrays.segment import Segment
+    from craton.arrays.strided_view import StridedView
     from craton.arrays.symmetric_matrix import SymmetricMatrix
     from craton.arrays.views import ArrayView, JudgedPiece, Transfer
 
@@ -26,6 +27,7 @@ __all__ = [
     "Matrix",
     "ReproducibleMatrix",
     "Segment",
+    "StridedView",
     "SymmetricMatrix",
     "Transfer",
 ]

@@ -28,8 +28,9 @@ from craton._extension import extension as _craton
 from craton.arrays import reductions, tile_layouts
 from craton.arrays.array import Array, checked_dtype, ranks_text, times, whole_of
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
-from craton.arrays.selection.indexing import Place, rectangle_of
+from craton.arrays.selection.indexing import OtherStepError, Picked, Place, rectangle_of, strided
 from craton.arrays.selection.places import places_of
+from craton.arrays.strided_view import StridedView
 from craton.arrays.views import AppliedFunction, ArrayView, assign, is_in_place
 from craton.errors import UserError
 
@@ -65,8 +66,9 @@ class DistArray(Arithmetic, Array):
         grid          ranks along each dimension, `world.size` in all; None: parts as near to cubes as can be
 
     A[i0:i1, j0:j1] is a view of a rectangle (ArrayView): NumPy functions and arithmetic fetch a copy of it, one-sided. A[...] =
-    block puts; A[...] += block and -= add, each contribution whole and once. Rectangles take integers, slices of step 1 and an
-    ellipsis. A.gather() is the whole array on every rank; np.asarray(A) fetches it on one.
+    block puts; A[...] += block and -= add, each contribution whole and once. Indices are integers, slices and an ellipsis; slices
+    with another step than 1, A[::2, 0:9:3], give a StridedView, which takes the same. A.gather() is the whole array on every rank;
+    np.asarray(A) fetches it on one.
 
     Methods that say "collective" are called by every rank, and begin by completing all that was started before on any. Operators on
     whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a rank gets must not be
@@ -162,12 +164,29 @@ class DistArray(Arithmetic, Array):
 
     # Rectangles. Not collective, any thread; see ArrayView.
 
-    def __getitem__(self, key: Any) -> ArrayView:
-        return ArrayView(self, *rectangle_of(key, self._shape), key)
+    def __getitem__(self, key: Any) -> ArrayView | StridedView:
+        try:
+            return ArrayView(self, *rectangle_of(key, self._shape), key)
+        except OtherStepError:
+            return StridedView(self, strided(key, self._shape))
 
-    def __setitem__(self, key: Any, value: ArrayLike | ArrayView) -> None:
-        if not is_in_place(self, key, value):
-            assign(self[key], value)
+    def __setitem__(self, key: Any, value: ArrayLike | ArrayView | StridedView) -> None:
+        if is_in_place(self, key, value):
+            return
+        of = self[key]
+        if isinstance(of, StridedView):
+            of.assign(value)
+        else:
+            assign(of, value)
+
+    def _fetched(self, picks: tuple[Picked, ...]) -> NDArray[Any]:
+        return self.get_elements(_mesh(picks))
+
+    def _added(self, block: NDArray[Any], picks: tuple[Picked, ...]) -> None:
+        self.add_elements(_mesh(picks), block)
+
+    def _put(self, block: NDArray[Any], picks: tuple[Picked, ...]) -> None:
+        self.put_elements(_mesh(picks), block)
 
     # The whole array. Collective, blocking.
 
@@ -365,6 +384,10 @@ class DistArray(Arithmetic, Array):
 
     def _fits(self, other: DistArray) -> bool:
         return self.world is other.world and self.shape == other.shape and self._layout.same_as(other._layout)
+
+
+def _mesh(picks: tuple[Picked, ...]) -> tuple[NDArray[Any], ...]:
+    return np.ix_(*[np.asarray(each.indices, np.int64) for each in picks])
 
 
 def _run_applied(

@@ -137,8 +137,14 @@ def test_numpy_takes_rectangles_as_arrays(pair):
 @pytest.mark.parametrize(
     ("use", "says"),
     [
-        (lambda a: a[::2], "index 0 has step 2; allowed: 1"),
-        (lambda a: a[:, ::-1], "index 1 has step -1; allowed: 1"),
+        (lambda a: a[0:9][::2], "index 0 has step 2; allowed: 1"),
+        (lambda a: a[:, 0:9][:, ::-1], "index 1 has step -1; allowed: 1"),
+        (lambda a: a[::2, [1, 2]], "index 1 is a list; allowed: integers, slices and an ellipsis"),
+        (lambda a: a[::2, 9], "index 1 is 9; allowed: -9 to 8"),
+        (lambda a: a[::0], "index 0 is slice(None, None, 0); allowed: slices of integers"),
+        (lambda a: a[::2].put(np.ones((5, 9))), "put: a block of shape (5, 9) for a rectangle of shape (6, 9)"),
+        (lambda a: a[::2].accumulate(1j), "+=: elements of complex128 into an array of float64"),
+        (lambda a: a[::2].__imul__(2), "an operation in place on a rectangle; allowed: += and -="),
         (lambda a: a[12], "index 0 is 12; allowed: -12 to 11"),
         (lambda a: a[0, -10], "index 1 is -10; allowed: -9 to 8"),
         (lambda a: a[1, 2, 3], "3 indices; allowed: 2 at most"),

@@ -323,6 +323,33 @@ def elements(world):
     a.sync()
 
 
+def strides(world):
+    """Slices of any step are those of NumPy, read, put and added to by all ranks."""
+    rng = np.random.default_rng(19)
+    for shape, dtype in (((40,), "float32"), ((23, 31), "int64"), ((6, 9, 5), "complex128")):
+        whole = numbers(rng, shape, dtype)
+        a = craton.DistArray.from_array(world, whole, **any_layout(rng, shape, world.size))
+        for _ in range(6):
+            key = tuple(slice(int(rng.integers(0, 4)), None, int(rng.integers(2, 5))) for _ in shape)
+            backwards = (slice(None, None, -2), *key[1:])
+            np.testing.assert_array_equal(a[key], whole[key])
+            np.testing.assert_array_equal(a[backwards] + 1, whole[backwards] + 1)
+            a.sync()
+            a[key] += whole[key]
+            a[backwards] -= 1
+            whole[key] += world.size * whole[key]
+            whole[backwards] -= np.array(world.size, dtype)
+            np.testing.assert_array_equal(a.gather(), whole)
+            if world.rank == 0:
+                a[key] = 7
+            whole[key] = 7
+            np.testing.assert_array_equal(a.gather(), whole)
+        one_row = (3, *[slice(None, None, 2)] * (len(shape) - 1)) if len(shape) > 1 else slice(20, 20, 3)
+        assert a[one_row].shape == whole[one_row].shape
+        np.testing.assert_array_equal(a[one_row], whole[one_row])
+        a.sync()
+
+
 def functions(world):
     """Every rank applies to random rectangles; each application counts once, on each element of its rectangle."""
     rng = np.random.default_rng(11)
@@ -421,6 +448,7 @@ def main(folder):
     pieces_above_a_threshold(world)
     linear_algebra(world)
     elements(world)
+    strides(world)
     functions(world)
     files(world, Path(folder))
     errors_of_all_ranks(world)

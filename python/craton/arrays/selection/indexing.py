@@ -14,6 +14,10 @@ from craton.errors import UserError
 Place = tuple[int, ...]
 
 
+class OtherStepError(UserError):
+    """A slice whose step is not 1, where a rectangle is wanted."""
+
+
 class Picked(NamedTuple):
     """Indices along one dimension, and whether the dimension stays (an integer takes it away)."""
 
@@ -25,7 +29,7 @@ def rectangle_of(key: Any, shape: Sequence[int]) -> tuple[Place, Place, tuple[in
     """What NumPy's basic indexing picks: (low, high, the dimensions that stay).
 
     key: integers (negative ones from the end), slices of step 1 (cut to the array), an ellipsis, fewer than there are dimensions.
-    UserError for any other.
+    UserError for any other; OtherStepError if only a step is in the way so far.
     """
     low, high, kept = list[int](), list[int](), list[int]()
     if type(key) is tuple and len(key) == len(shape):  # mostly slices of integers
@@ -66,6 +70,15 @@ def picked(kind: str, key: Any, shape: Sequence[int]) -> tuple[Picked, ...]:
 
 
 _OF_A_COPY = " (the rectangle as a NumPy array takes any: A[...].get()[mask])"
+
+
+def strided(key: Any, shape: Sequence[int]) -> tuple[Picked, ...]:
+    """What integers, slices of any step and an ellipsis pick along each dimension of a DistArray. UserError for any other key."""
+    keys = _per_dimension("DistArray", key, len(shape))
+    for d, each in enumerate(keys):
+        if not isinstance(each, slice):
+            _of_integer("DistArray", each, d, shape[d], "slices and an ellipsis" + _OF_A_COPY)
+    return picked("DistArray", key, shape)
 
 
 def _per_dimension(kind: str, key: Any, dimensions: int) -> list[Any]:
@@ -114,7 +127,7 @@ def _of_slice(given: slice, d: int, extent: int) -> tuple[int, int]:
     except (TypeError, ValueError):
         raise UserError(f"DistArray: index {d} is {given}; allowed: slices of integers with step 1") from None
     if step != 1:
-        raise UserError(
+        raise OtherStepError(
             f"DistArray: index {d} has step {step}; allowed: 1 (the rectangle as a NumPy array takes any: A[...].get()[::2])"
         )
     return first, max(first, last)
