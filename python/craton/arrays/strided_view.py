@@ -24,9 +24,9 @@ class StridedView(Part):
     """Every n-th element of a DistArray along some dimensions, A[0:100:2, ::3]: nothing is fetched until elements are asked for.
 
     It is a view, as ArrayView is. get() and whatever wants elements (np.asarray, arithmetic, np.linalg) fetch a copy. += and -=
-    add, each contribution whole and once. A[...] = block puts. A message goes to each owner on another node, with eight bytes for each
-    element and dimension beside its value. Not collective, any thread, blocking. What may meet what between two sync() is as for
-    rectangles.
+    add, each contribution whole and once. A[...] = block puts. A message goes to each owner on another node, with eight bytes for
+    each element and dimension beside its value. Not collective, any thread, blocking. What may meet what between two sync() is as
+    for rectangles.
     """
 
     __slots__ = ()
