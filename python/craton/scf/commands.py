@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 REPORT = "craton.scf.report"
 app = group(
-    """Compute energies, orbitals, geometries and vibrations of molecules, by Hartree-Fock or density functionals.
+    """Compute energies of molecules by Hartree-Fock or density functionals, and their geometries and vibrations by Hartree-Fock.
 
     Start with:
 

@@ -45,7 +45,7 @@ def about_lengths(basis: ModelBasis) -> str:
     spacing = apart[0] if len(apart) == 1 else f"{apart[0]} (dlnVs) and {apart[1]} (dlnxi)"
     return (
         f"  A correlation length smooths nothing that the data determine. Where no path goes the model returns to 0 over about one "
-        f"length; knots are {spacing} apart, and a length below half of that leaves them uncorrelated."
+        f"length; knots are at least {spacing} apart, and a length below half of that leaves them uncorrelated."
     )
 
 
