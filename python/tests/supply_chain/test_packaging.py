@@ -69,6 +69,7 @@ def test_form_that_is_not_as_its_schema_says_is_found(tmp_path, monkeypatch):
         (PYTHON, "python@3.11:", "python@3.9:", "lacks python@3.11:"),
         (PYTHON, '"hdf5@1.10:1+mpi"', '"silo"', "lacks hdf5 (Debian's libhdf5-openmpi-dev)"),
         (LIBRARY, '"netlib-scalapack"', '"scalapack"', "lacks netlib-scalapack (Debian's libscalapack-openmpi-dev)"),
+        (LIBRARY, "CMakePackage, generator", "CMakePackage", f"{LIBRARY} calls generator and does not import it"),
         (CONDA, "scipy >=1.11,<2", "scipy >=1.11", "run, lacks scipy >=1.11,<2"),
         (CONDA, "matplotlib-base", "matplotlib", "run, has matplotlib >=3.8,<4"),
         (CONDA, "nanobind >=2.4,<4", "pybind11", "host, has pybind11"),
