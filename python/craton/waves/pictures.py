@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def record_section_figure(found: Seismograms, record: WavesRecord) -> Figure:
         largest = float(np.abs(values[order]).max())
         for at, trace in zip(places, values[order], strict=True):
             axes.plot(found.time_s, at + height * trace / (largest or 1.0), color=OBSERVED, linewidth=0.8)
-        axes.set(title=f"{_NAMES[letter]}: largest {largest:.3g} m/s", xlabel="time, s", xlim=(0, found.time_s[-1]))
+        axes.set(title=f"{DIRECTIONS[letter]}: largest {largest:.3g} m/s", xlabel="time, s", xlim=(0, found.time_s[-1]))
     panels[0].set_ylabel(words)
     panels[0].set_ylim(places[0] - 1.1 * height, places[-1] + 1.1 * height)
     groups = _apart(places, (places[-1] - places[0] + 2.2 * height) / MOST_LABELS)
@@ -122,15 +123,26 @@ def map_figure(
 
 
 @drawing
-def snapshots_figure(shots: Snapshots, record: WavesRecord, stations: Seismograms | None = None) -> Figure:
+def snapshots_figure(
+    shots: Snapshots,
+    record: WavesRecord,
+    stations: Seismograms | None = None,
+    *,
+    times_s: Sequence[float] = (),
+    z_m: float | None = None,
+) -> Figure:
     """Some of the snapshots of the surface, spread over the run, without absorbing layers, on one scale for all of the run.
 
-    The vertical velocity if it is there, else the first field.
+    The vertical velocity if it is there, else the first field. times_s: those next to these times instead. z_m: depth of their
+    plane, which the title says; that of [snapshots] where it is not given.
     """
     name = "vz" if "vz" in shots.fields else next(iter(shots.fields))
     rows, columns, extent = _inner(shots, record)
     surface = shots.fields[name][:, 0, rows, columns] * (-1 if name == "vz" else 1)
-    chosen = np.unique(np.linspace(0, len(surface), min(MOST_SNAPSHOTS, len(surface)) + 1).astype(int)[1:] - 1)
+    if len(times_s):
+        chosen = np.unique([np.abs(shots.time_s - at).argmin() for at in times_s])
+    else:
+        chosen = np.unique(np.linspace(0, len(surface), min(MOST_SNAPSHOTS, len(surface)) + 1).astype(int)[1:] - 1)
     limit = _limit(np.abs(surface))
     across = min(3, len(chosen))
     figure = new_figure(3.4 * across + 0.8, 3.0 * -(-len(chosen) // across) + 0.3)
@@ -144,7 +156,7 @@ def snapshots_figure(shots: Snapshots, record: WavesRecord, stations: Seismogram
         _draw_places(axes, record, stations)
     label = _UNITS.get(name, f"{name}, Pa")
     figure.colorbar(image, ax=list(places), shrink=0.8, label=label, extend="both")
-    z_m = record.config["snapshots"].get("z_m", 0.0)
+    z_m = record.config["snapshots"].get("z_m", 0.0) if z_m is None else z_m
     figure.suptitle(f"{_TITLES.get(name, name)} at {f'z = {z_m:g} m' if z_m else 'the surface'}", weight="bold")
     return figure
 
@@ -196,7 +208,8 @@ def _frame(
     return figure
 
 
-_NAMES = {"Z": "up", "N": "north", "E": "east", "1": "x", "2": "y"}
+DIRECTIONS = {"Z": "up", "N": "north", "E": "east", "1": "x", "2": "y"}
+"""Of a seismogram's components."""
 _TITLES = {"vz": "vertical velocity (up)", "vx": "velocity along x", "vy": "velocity along y"}
 _UNITS = {"vz": "m/s, up", "vx": "m/s", "vy": "m/s"}
 
