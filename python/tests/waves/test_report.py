@@ -159,6 +159,14 @@ def test_the_report_shows_what_the_run_has_left(folder):
     ):
         assert text in read.text, text
     assert str(folder.path.parent) not in page
+    movie = read_snapshots(folder.surface)
+    speed = np.sqrt(sum(np.square(values[:, 0]) for values in movie.fields.values()))
+    seen = [picture["alt"] for picture in read.pictures]
+    assert seen[0] == "A map of 2.8 by 3 km with 2 stars and 2 triangles."
+    assert f"of 2 stations; at most {peaks_of.max():.3g} m/s" in seen[1]
+    first, last = (f"{at:.3g} s" for at in read_snapshots(folder.snapshots).time_s[[0, -1]])
+    assert seen[2].startswith(f"2 maps of the surface from {first} to {last}: ")
+    assert f"at most {speed.max():.2g} m/s, at {movie.time_s[speed.max(axis=(1, 2)).argmax()]:.3g} s" in seen[3]
 
 
 def test_a_report_shows_only_what_is_there(folder):
