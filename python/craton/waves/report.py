@@ -36,7 +36,15 @@ from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
-from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure, topography_of_run
+from craton.waves.pictures import (
+    gif_of,
+    map_figure,
+    movie_frames,
+    record_section_figure,
+    smallest_movie,
+    snapshots_figure,
+    topography_of_run,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -261,7 +269,8 @@ def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | No
         sections.append(Section("Snapshots", [Picture(drawn, text, seen)], "snapshots", "Snapshots"))
     if folder.surface.is_file():
         shots = read_snapshots(folder.surface)
-        drawn = _written(folder, "movie.gif", movie(shots, record, stations))
+        frames = movie_frames(shots, record, stations)
+        drawn = smallest_movie(frames, _written(folder, "movie.gif", gif_of(frames)))
         text = "Speed at the surface, within the absorbing sides; colours follow its square root."
         largest = np.sqrt(sum(np.square(values[:, 0]) for values in shots.fields.values())).max(axis=(1, 2))
         seen = (
@@ -272,7 +281,8 @@ def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | No
             "The movie plays while this is open", [Picture(drawn, text, seen, narrow=True)], shown=True
         )
         if len(drawn) > LARGEST_MOVIE:
-            shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.1f} MB)", "pictures/movie.gif")])
+            size = (folder.pictures / "movie.gif").stat().st_size
+            shown = Links([Link(f"pictures/movie.gif ({1e-6 * size:.1f} MB)", "pictures/movie.gif")])
         sections.append(Section("Movie", [shown], "movie", "Movie"))
     return sections
 

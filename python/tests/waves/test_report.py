@@ -11,6 +11,7 @@ from PIL import Image
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.errors import UserError
+from craton.pages.page import Picture
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms, read_snapshots
@@ -134,6 +135,23 @@ def test_a_movie_has_a_frame_for_each_snapshot_of_the_surface(folder):
     shots = read_snapshots(folder.surface)
     with Image.open(io.BytesIO(pictures.movie(shots, folder.read_record()))) as found:
         assert found.format == "GIF" and found.n_frames == len(shots.time_s) == 5
+
+
+def test_a_page_has_the_frames_of_the_movie_as_webp(folder, monkeypatch):
+    """As many, as long, hardly another colour; the GIF where Pillow has no WebP, or where it is smaller."""
+    frames = pictures.movie_frames(read_snapshots(folder.surface), folder.read_record())
+    gif = pictures.gif_of(frames)
+    page = pictures.smallest_movie(frames, gif)
+    with Image.open(io.BytesIO(page)) as found:
+        assert (found.format, found.n_frames, found.size) == ("WEBP", 5, frames[0].size) and len(page) < 0.6 * len(gif)
+        for n, frame in enumerate(frames):
+            found.seek(n)
+            differences = np.asarray(found.convert("RGB"), float) - np.asarray(frame.convert("RGB"), float)
+            assert np.sqrt(np.mean(differences**2)) < 6.0 and found.info["duration"] == pictures.FRAME_MS
+    assert Picture(page, "c", "s").width == frames[0].width
+    assert pictures.smallest_movie(frames, b"GIF8") == b"GIF8"
+    monkeypatch.setattr(pictures.features, "check", lambda _: False)
+    assert pictures.smallest_movie(frames, gif) == gif
 
 
 def test_the_report_shows_what_the_run_has_left(folder):
