@@ -15,6 +15,7 @@ import base64
 import functools
 import hashlib
 import importlib.resources
+import io
 import json
 import re
 import shlex
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
+from PIL import Image
 
 from craton.pages.figures import DPI, smallest
 from craton.runs.words import counted
@@ -100,7 +102,7 @@ class Numbers(Block):
 
 @dataclass(frozen=True)
 class Picture(Block):
-    """A figure, or the bytes of a PNG, GIF or SVG file, with its caption. narrow: not wider than half a page.
+    """A figure, or the bytes of a PNG, GIF, WebP or SVG file, with its caption. narrow: not wider than half a page.
 
     seen: what the picture shows, in a sentence or two for a reader who does not see it; the caption says what it is of.
     """
@@ -126,6 +128,9 @@ class Picture(Block):
         """Width in the page's pixels, 96 per inch: letters have one size in all figures."""
         if self._kind == "gif":
             return int.from_bytes(self._content[6:8], "little")
+        if self._kind == "webp":
+            with Image.open(io.BytesIO(self._content)) as opened:
+                return opened.width
         if self._kind == "png":
             return round(int.from_bytes(self._content[16:20], "big") * 96 / DPI)
         points = re.search(rb'^<svg[^>]* width="([0-9.]+)pt"', self._content)
@@ -138,6 +143,8 @@ class Picture(Block):
 
     @property
     def _kind(self) -> str:
+        if self._content[8:12] == b"WEBP":
+            return "webp"
         return "gif" if self._content.startswith(b"GIF8") else "svg+xml" if self._content.startswith(b"<svg") else "png"
 
 

@@ -5,7 +5,19 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "duration", "forecast_duration", "forecast_size", "place_text", "rate_text", "size_text"]
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = [
+    "counted",
+    "duration",
+    "forecast_duration",
+    "forecast_size",
+    "place_text",
+    "range_text",
+    "rate_text",
+    "size_text",
+]
 
 MIB, GIB, TIB = 2**20, 2**30, 2**40
 
@@ -53,6 +65,18 @@ def rate_text(rate: float, unit: str) -> str:
         if rate >= max(scale, 1e4):
             return f"{rate / scale:.3g}{letter} {unit}/s"
     return f"{rate:.0f} {unit}/s" if rate >= 100 else f"{rate:.3g} {unit}/s"
+
+
+def range_text(values: ArrayLike, unit: str = "", digits: int = 3) -> str:
+    """[-0.5, 2.0], "%" -> "from -0.5% to 2%"; [1, 2], "km" -> "from 1 to 2 km". Without any finite value, "without values"."""
+    known = np.asarray(values, float)
+    known = known[np.isfinite(known)]
+    if not known.size:
+        return "without values"
+    least, largest = (f"{float(value):.{digits}g}" for value in (known.min(), known.max()))
+    return (
+        f"from {least}{unit} to {largest}{unit}" if unit in ("%", "°") else f"from {least} to {largest} {unit}".rstrip()
+    )
 
 
 def place_text(latitude_deg: float, longitude_deg: float) -> str:

@@ -29,7 +29,7 @@ from craton.pages.page import (
 )
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
 from craton.runs.files import read_hdf5, write_text
-from craton.runs.words import counted
+from craton.runs.words import counted, range_text
 from craton.scf.files.orbitals import StoredOrbitals
 from craton.scf.folder import ScfFolder, ScfRecord
 from craton.scf.molecule import NUMBERS
@@ -220,7 +220,9 @@ def _vibrations(record: ScfRecord) -> list[Block]:
         Picture(
             _spectrum(record),
             "Infrared spectrum: harmonic frequencies as they are, lines 20 per cm wide.",
-            f"Peaks of intensity over frequency, the highest at {strongest.frequency_cm1:.0f} per cm.",
+            f"Peaks of intensity at {counted(len(record.vibrations), 'mode')} "
+            f"{range_text([v.frequency_cm1 for v in record.vibrations], 'per cm', 4)}, the highest at "
+            f"{strongest.frequency_cm1:.0f} per cm with {strongest.intensity_km_mol:.3g} km/mol.",
         ),
         Table(["mode", "frequency (1/cm)", "infrared intensity (km/mol)"], rows),
         Text(
@@ -261,12 +263,23 @@ def _energies(record: ScfRecord) -> Section:
         Picture(
             _energies_figure(record),
             "Orbital energies around the gap: occupied ones blue, virtual ones grey.",
-            f"Horizontal lines at the energies of orbitals in eV{'' if len(channels) == 1 else ', a column for each spin'}.",
+            _energies_seen(record, len(channels)),
             narrow=True,
         ),
         Table(["orbital", "name", "energy (hartree)", "energy (eV)"], rows),
     ]
     return Section("Orbital energies", blocks, id="energies", menu="orbital energies")
+
+
+def _energies_seen(record: ScfRecord, channels: int) -> str:
+    """What the lines are at."""
+    told = [
+        f"the {word} at {EV * energy:.2f} eV"
+        for word, energy in (("highest occupied", record.homo_hartree), ("lowest virtual", record.lumo_hartree))
+        if energy is not None
+    ]
+    spins = "" if channels == 1 else ", a column for each spin"
+    return f"Horizontal lines at energies of orbitals{spins}{': ' if told else ''}{' and '.join(told)}."
 
 
 def _occupied(record: ScfRecord, spin: int) -> int:
@@ -303,7 +316,7 @@ def _pictures(place: ScfFolder, record: ScfRecord) -> list[Block]:
     except UserError as problem:
         return [Section("Orbitals", [Text(str(problem), muted=True)])]
     caption = "Red where the orbital is positive, blue where it is negative; the sign as a whole means nothing."
-    seen = "Clouds of red and blue around the atoms"
+    seen = f"Clouds of red and blue around the {counted(len(record.symbols), 'atom')} of {record.molecule}"
     shown = [[Picture(orbital_figure(stored, *named(which)), caption, f"{seen}: orbital {which}.")] for which in wanted]
     blocks: list[Block] = [Columns(shown)] if len(shown) > 1 else [shown[0][0]]
     return [Section("Orbitals", blocks, id="orbitals", menu="orbitals")]

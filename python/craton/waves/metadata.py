@@ -13,7 +13,7 @@ from craton.seismology.sources.point_sources import magnitude_of_moment, turned
 from craton.seismology.wave_run.folder import WavesRecord
 from craton.seismology.wave_run.results import Seismograms
 
-__all__ = ["Centroid", "Metadata"]
+__all__ = ["Centroid", "Metadata", "stream_of", "utc_of"]
 
 NETWORK = "SY"
 """FDSN's network code of synthetics."""
@@ -57,9 +57,7 @@ class Metadata:
     @property
     def origin_time(self) -> Any:
         """Of t = 0, an obspy.UTCDateTime."""
-        from obspy import UTCDateTime
-
-        return UTCDateTime(self.record.origin_time) if self.record.origin_time else UTCDateTime(0)
+        return utc_of(self.record.origin_time)
 
     @property
     def _sea_level_m(self) -> float:
@@ -86,21 +84,7 @@ class Metadata:
 
     def stream(self) -> Any:
         """An obspy.Stream, a trace for each component and station."""
-        from obspy import Stream, Trace
-
-        traces = []
-        for letter, values in self.found.components().items():
-            for number, series in enumerate(values):
-                network, station = self._codes(number)
-                header = {
-                    "network": network,
-                    "station": station,
-                    "channel": self._channel(letter),
-                    "starttime": self.origin_time + self.found.first_time_s,
-                    "delta": self.found.dt_s,
-                }
-                traces.append(Trace(series.copy(), header))
-        return Stream(traces)
+        return stream_of(self.found, self.record.origin_time)
 
     def inventory(self) -> Any:
         """An obspy Inventory; None without a place on the Earth. The response is 1: what is recorded is m/s."""
@@ -118,7 +102,7 @@ class Metadata:
         )
         networks: dict[str, list[Any]] = {}
         for number, (longitude, latitude) in enumerate(placed.tolist()):
-            network, code = self._codes(number)
+            network, code = _codes(self.found, number)
             x, y, z = self.found.position_m[number]
             surface = 0.0 if self.topography is None else float(self.topography.depth_at(x, y))
             where = {"latitude": latitude, "longitude": longitude}
@@ -127,7 +111,7 @@ class Metadata:
                 azimuth, dip = self.direction(letter, number)
                 channels.append(
                     Channel(
-                        self._channel(letter),
+                        _channel(self.found, letter),
                         "",
                         elevation=self._sea_level_m - float(z),
                         depth=float(z) - surface,
@@ -194,17 +178,45 @@ class Metadata:
         )
         return quakeml.Catalog([event], resource_id=named("catalogue"))
 
-    def _channel(self, letter: str) -> str:
-        return f"{_band(1 / self.found.dt_s)}X{letter}"
 
-    def _codes(self, number: int) -> tuple[str, str]:
-        """Network and station from a name such as CI.PAS; codes are short and of letters and digits."""
-        network, dot, station = self.found.names[number].partition(".")
-        if not dot:
-            network, station = NETWORK, self.found.names[number]
-        plain = re.sub("[^A-Za-z0-9]", "", station)
-        network = re.sub("[^A-Za-z0-9]", "", network)[:2] or NETWORK
-        return network, plain.upper() if 0 < len(plain) <= 5 else f"S{number:04d}"
+def utc_of(origin_time: str) -> Any:
+    """An obspy.UTCDateTime of t = 0; 1970-01-01 where a run does not say when it takes place."""
+    from obspy import UTCDateTime
+
+    return UTCDateTime(origin_time) if origin_time else UTCDateTime(0)
+
+
+def stream_of(found: Seismograms, origin_time: str) -> Any:
+    """An obspy.Stream of velocities in m/s, a trace for each component and station. origin_time: UTC of t = 0, or ""."""
+    from obspy import Stream, Trace
+
+    traces = []
+    for letter, values in found.components().items():
+        for number, series in enumerate(values):
+            network, station = _codes(found, number)
+            header = {
+                "network": network,
+                "station": station,
+                "channel": _channel(found, letter),
+                "starttime": utc_of(origin_time) + found.first_time_s,
+                "delta": found.dt_s,
+            }
+            traces.append(Trace(series.copy(), header))
+    return Stream(traces)
+
+
+def _channel(found: Seismograms, letter: str) -> str:
+    return f"{_band(1 / found.dt_s)}X{letter}"
+
+
+def _codes(found: Seismograms, number: int) -> tuple[str, str]:
+    """Network and station from a name such as CI.PAS; codes are short and of letters and digits."""
+    network, dot, station = found.names[number].partition(".")
+    if not dot:
+        network, station = NETWORK, found.names[number]
+    plain = re.sub("[^A-Za-z0-9]", "", station)
+    network = re.sub("[^A-Za-z0-9]", "", network)[:2] or NETWORK
+    return network, plain.upper() if 0 < len(plain) <= 5 else f"S{number:04d}"
 
 
 def _band(rate_hz: float) -> str:

@@ -36,7 +36,15 @@ from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.refinement import COARSER
 from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
-from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure, topography_of_run
+from craton.waves.pictures import (
+    gif_of,
+    map_figure,
+    movie_frames,
+    record_section_figure,
+    smallest_movie,
+    snapshots_figure,
+    topography_of_run,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,7 +181,8 @@ def _sources_and_stations(folder: WavesFolder, record: WavesRecord, stations: Se
     header = ["source", "x, km", "y, km", "depth, km", "kind", "strength", "time function"]
     caption = "Stars: sources. Triangles: stations. x is up, y to the right."
     number = 0 if stations is None else len(stations.names)
-    seen = f"A map with {counted(len(record.sources_m), 'star')} and {counted(number, 'triangle')}, axes in km."
+    y_km, x_km = (1e-3 * record.spacing_m * cells for cells in record.cells[1::-1])
+    seen = f"A map of {y_km:.3g} by {x_km:.3g} km with {counted(len(record.sources_m), 'star')} and {counted(number, 'triangle')}."
     figure = map_figure(record, stations, topography_of_run(folder, record))
     blocks: list[Block] = [Picture(figure, caption, seen, narrow=True)]
     if rows:
@@ -239,23 +248,41 @@ def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | No
             "depth where all are at one distance); a scale for each panel."
         )
         peak, _ = _peak(record, stations)
-        seen = f"Three panels of wiggly lines, one for each component, a line for each station; at most {peak} horizontally."
+        seen = (
+            f"Three panels of wiggly lines, one for each component, of {counted(len(stations.names), 'station')}; at most {peak} "
+            "horizontally."
+        )
         sections.append(Section("Seismograms", [Picture(drawn, text, seen)], "seismograms", "Seismograms"))
     if folder.snapshots.is_file():
-        drawn = _drawn(folder, "snapshots.png", snapshots_figure(read_snapshots(folder.snapshots), record, stations))
+        shots = read_snapshots(folder.snapshots)
+        figure = snapshots_figure(shots, record, stations)
+        drawn = _drawn(folder, "snapshots.png", figure)
         text = "The surface at several times, within the absorbing sides. Stars: sources; triangles: stations."
-        seen = "Maps of the surface at up to six times: red and blue bands, the waves, move away from the sources."
+        maps = [axes for axes in figure.axes if axes.images]
+        first, last = (axes.get_title(loc="left").removeprefix("t = ") for axes in (maps[0], maps[-1]))
+        _, limit = maps[0].images[0].get_clim()
+        times = f"from {first} to {last}" if len(maps) > 1 else f"at {first}"
+        seen = (
+            f"{counted(len(maps), 'map')} of the surface {times}: red and blue bands, the waves, in colours up to "
+            f"{limit:.2g} {'m/s' if 'vz' in shots.fields or next(iter(shots.fields)).startswith('v') else 'Pa'}."
+        )
         sections.append(Section("Snapshots", [Picture(drawn, text, seen)], "snapshots", "Snapshots"))
     if folder.surface.is_file():
         shots = read_snapshots(folder.surface)
-        drawn = _written(folder, "movie.gif", movie(shots, record, stations))
+        frames = movie_frames(shots, record, stations)
+        drawn = smallest_movie(frames, _written(folder, "movie.gif", gif_of(frames)))
         text = "Speed at the surface, within the absorbing sides; colours follow its square root."
-        seen = f"A moving map of the surface over {shots.time_s[-1]:.3g} s: bright rings of motion spread from the sources."
+        largest = np.sqrt(sum(np.square(values[:, 0]) for values in shots.fields.values())).max(axis=(1, 2))
+        seen = (
+            f"A moving map of the surface over {shots.time_s[-1]:.3g} s: bright rings of motion spread from the sources, at most "
+            f"{largest.max():.2g} m/s, at {shots.time_s[int(np.argmax(largest))]:.3g} s."
+        )
         shown: Block = Details(
             "The movie plays while this is open", [Picture(drawn, text, seen, narrow=True)], shown=True
         )
         if len(drawn) > LARGEST_MOVIE:
-            shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.1f} MB)", "pictures/movie.gif")])
+            size = (folder.pictures / "movie.gif").stat().st_size
+            shown = Links([Link(f"pictures/movie.gif ({1e-6 * size:.1f} MB)", "pictures/movie.gif")])
         sections.append(Section("Movie", [shown], "movie", "Movie"))
     return sections
 

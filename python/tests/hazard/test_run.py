@@ -53,6 +53,20 @@ def test_a_run_leaves_everything_a_person_asks_for(finished):
     assert not list(finished.rglob("*.new")) and not list(finished.rglob("*.partial"))
     page = (finished / "report.html").read_text()
     assert len(checked(page).pictures) == 13
+    seen, results = [picture["alt"] for picture in checked(page).pictures], read_results(HazardFolder(finished))
+    levels = [results.curve(site, "SA(3.0)").level_at(results.work.config.hazard.probabilities[0]) for site in "AB"]
+    assert (
+        f"2 sites as dots, pale yellow (low) to dark red (high): SA(3.0) from {min(levels):.3g} to {max(levels):.3g} g"
+        in seen[0]
+    )
+    speeds = [
+        max(np.abs(part["velocity_m_s"]).max() for part in results.chosen(site).variations.values()) for site in "AB"
+    ]
+    for text in (
+        *(f"the largest velocity is {speed:.2g} m/s" for speed in speeds),
+        *(f"SA(3.0) {level:.4g} g" for level in levels),
+    ):
+        assert any(text in one for one in seen), (text, seen)
     for site in "AB":
         for step in ("site", "curve", "disaggregation", "rupture", "seismogram"):
             assert page.count(f'id="{step}-{site}"') == 1, (step, site)

@@ -90,6 +90,7 @@ def test_through_a_file(dataset, model, tmp_path):
 def test_what_is_refused(dataset, model, monkeypatch):
     for given, words in (
         (dataset.dvs, "object of type DataArray; allowed: an xarray Dataset"),
+        (dataset.isel(depth=0), r"depth has shape \(1,\); allowed: two or more"),
         (dataset.drop_vars(["dvs", "vs"]), "none of dvs, dvsv with dvsh, vs, vsv with vsh; allowed"),
         (dataset.rename(depth="z"), "no variable 'depth'; allowed: fields over depth, latitude, longitude"),
         (dataset.sel(latitude=slice(0, 90)), "latitude from 0 to 90 degrees; allowed: the whole Earth"),

@@ -30,7 +30,7 @@ from craton.runs.files import (
     writing_to,
 )
 from craton.runs.record import Record, Session, facts_of, title_of
-from craton.runs.words import counted, duration, forecast_duration, forecast_size, rate_text, size_text
+from craton.runs.words import counted, duration, forecast_duration, forecast_size, range_text, rate_text, size_text
 from toy_run import ToyFolder, ToyRecord
 
 MPI = pytest.importorskip("mpi4py.MPI")
@@ -393,3 +393,5 @@ def test_numbers_in_words():
     ]
     assert [forecast_size(1234567), forecast_size(2**31), forecast_size(2**42)] == ["1.18 MiB", "2 GiB", "4 TiB"]
     assert [rate_text(1003.2, "paths"), rate_text(12345.6, "paths")] == ["1003 paths/s", "12.3k paths/s"]
+    assert [range_text([2.0, -0.5], "%"), range_text([[1.0, 2.25]], "km")] == ["from -0.5% to 2%", "from 1 to 2.25 km"]
+    assert [range_text([np.nan, 1234.5], "s", 4), range_text([np.nan])] == ["from 1234 to 1234 s", "without values"]

@@ -97,6 +97,9 @@ def test_a_run_and_its_files(folder):
     for word in ("H2O by Hartree-Fock", f"{found['energy_hartree']:.8f} hartree", "eV", "LUMO", "Mulliken", "debye"):
         assert word in report
     assert report.count("<img") == 4  # convergence, orbital energies, two orbitals
+    homo, lumo = (27.211386 * found[f"{name}_hartree"] for name in ("homo", "lumo"))
+    assert f"the highest occupied at {homo:.2f} eV and the lowest virtual at {lumo:.2f} eV" in report
+    assert "around the 3 atoms of H2O: orbital homo-1." in report
     (run / "report.html").unlink()
     done = craton("scf", "report", run)
     assert (done.returncode, done.stdout) == (0, f"{run / 'report.html'}\n")

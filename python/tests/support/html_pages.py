@@ -99,7 +99,7 @@ def checked(page):
         if kind == "svg+xml":
             only_drawn(urllib.parse.unquote(content, errors="strict"))
         else:
-            assert base64.b64decode(content).startswith({"png": b"\x89PNG", "gif": b"GIF8"}[kind])
+            assert base64.b64decode(content).startswith({"png": b"\x89PNG", "gif": b"GIF8", "webp": b"RIFF"}[kind])
     for source in read.sources:
         assert source.startswith(("data:image/", "#")) or ":" not in source
         assert not source.startswith("#") or source[1:] in read.ids, source

@@ -50,6 +50,27 @@ def test_page_is_well_formed_and_self_contained(page):
     assert not re.search(r"https?://|@import|url\(", page)
 
 
+def test_pictures_have_words_of_this_run(folder, page):
+    """Their values are of the model's coefficients and of the data, by other ways than the page's."""
+    seen, results = [picture["alt"] for picture in checked(page).pictures], read_results(folder)
+    table, last = results.observations.paths, results.observations.observed - results.model["waveforms/final"]
+    rows = zip(table.offsets[:-1], table.offsets[1:], strict=True)
+    fits = [100 * (1 - np.sum(last[a:b] ** 2) / np.sum(results.observations.observed[a:b] ** 2)) for a, b in rows]
+    coverage = np.asarray(results.model["coverage"])
+    below = [results.fields.percent("dlnVs", 19.4, -155.3, depth) for depth in np.linspace(3, 2891, 30)]
+    for text in (
+        f"{len(set(table.event))} earthquakes, {len(set(table.station))} stations and thin lines between them, of ",
+        f"coverage from {coverage.min():.3g} to {coverage.max():.3g}, most at ",
+        f"fits of {max(fits):.0f}% (best), {np.median(fits):.0f}% (median) and {min(fits):.0f}% (worst)",
+        f"dlnVs from {min(below):.2g}% to {max(below):.2g}% below 19.4°N 155.3°W and from ",
+        f"at distances from {table.distance_deg().min():.3g}° to {table.distance_deg().max():.3g}°",
+        "at 12 depths from 50 to 2850 km; dlnVs varies most at ",
+        "A slice of the mantle through Hawaii, from the core to the surface, in the same colours: dlnVs from ",
+        "A stacked bar for each of 1 rank, from ",
+    ):
+        assert any(text in one for one in seen), (text, seen)
+
+
 def test_page_says_what_it_must(page):
     for text in (
         "The observed data are synthetic",

@@ -11,6 +11,7 @@ from PIL import Image
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.errors import UserError
+from craton.pages.page import Picture
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms, read_snapshots
@@ -136,6 +137,23 @@ def test_a_movie_has_a_frame_for_each_snapshot_of_the_surface(folder):
         assert found.format == "GIF" and found.n_frames == len(shots.time_s) == 5
 
 
+def test_a_page_has_the_frames_of_the_movie_as_webp(folder, monkeypatch):
+    """As many, as long, hardly another colour; the GIF where Pillow has no WebP, or where it is smaller."""
+    frames = pictures.movie_frames(read_snapshots(folder.surface), folder.read_record())
+    gif = pictures.gif_of(frames)
+    page = pictures.smallest_movie(frames, gif)
+    with Image.open(io.BytesIO(page)) as found:
+        assert (found.format, found.n_frames, found.size) == ("WEBP", 5, frames[0].size) and len(page) < 0.6 * len(gif)
+        for n, frame in enumerate(frames):
+            found.seek(n)
+            differences = np.asarray(found.convert("RGB"), float) - np.asarray(frame.convert("RGB"), float)
+            assert np.sqrt(np.mean(differences**2)) < 6.0 and found.info["duration"] == pictures.FRAME_MS
+    assert Picture(page, "c", "s").width == frames[0].width
+    assert pictures.smallest_movie(frames, b"GIF8") == b"GIF8"
+    monkeypatch.setattr(pictures.features, "check", lambda _: False)
+    assert pictures.smallest_movie(frames, gif) == gif
+
+
 def test_the_report_shows_what_the_run_has_left(folder):
     assert write_report(folder.path) == folder.report
     page = folder.report.read_text(encoding="utf-8")
@@ -159,6 +177,14 @@ def test_the_report_shows_what_the_run_has_left(folder):
     ):
         assert text in read.text, text
     assert str(folder.path.parent) not in page
+    movie = read_snapshots(folder.surface)
+    speed = np.sqrt(sum(np.square(values[:, 0]) for values in movie.fields.values()))
+    seen = [picture["alt"] for picture in read.pictures]
+    assert seen[0] == "A map of 2.8 by 3 km with 2 stars and 2 triangles."
+    assert f"of 2 stations; at most {peaks_of.max():.3g} m/s" in seen[1]
+    first, last = (f"{at:.3g} s" for at in read_snapshots(folder.snapshots).time_s[[0, -1]])
+    assert seen[2].startswith(f"2 maps of the surface from {first} to {last}: ")
+    assert f"at most {speed.max():.2g} m/s, at {movie.time_s[speed.max(axis=(1, 2)).argmax()]:.3g} s" in seen[3]
 
 
 def test_a_report_shows_only_what_is_there(folder):

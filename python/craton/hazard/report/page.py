@@ -176,7 +176,10 @@ def _timeline(results: Results, record: HazardRecord) -> Picture:
         f"; {record.resumed} tasks were done by an earlier run and are not in the picture" if record.resumed else ""
     )
     text = f"Jobs on {record.cores} cores. {how}: {record.jobs_s:.1f} s{before}."
-    seen = f"A row of coloured blocks for each of {record.cores} cores over {record.jobs_s:.0f} s."
+    seen = (
+        f"A row of coloured blocks for each of {counted(record.cores, 'core')} over {record.jobs_s:.0f} s, {record.computed:.0%} "
+        "of it computing."
+    )
     return written_picture(results, "timeline", pictures.timeline_figure(record), text, seen, narrow=True)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.pipeline.beside_models import Beside
 from craton.hazard.report import pictures
@@ -18,7 +19,7 @@ from craton.hazard.results import Chosen, Results
 from craton.pages.figures import png, smallest
 from craton.pages.page import Block, Columns, Details, Link, Links, Picture, Section, Table, Text, anchor, render_part
 from craton.runs.files import replaced, write_text
-from craton.runs.words import counted
+from craton.runs.words import counted, range_text
 
 __all__ = ["draw", "overview", "site_section", "written_picture"]
 
@@ -36,7 +37,8 @@ def overview(results: Results) -> list[Block]:
         f"{_noted(results, first)} that is exceeded with a probability of {probability:g} in "
         f"{results.work.config.forecast.years:g} years; between sites by linear interpolation, nothing outside them. "
         "Lines: the upper edges of the faults, dashed where they reach seen from above; contours: vs at the surface.",
-        f"A map in km with {counted(len(results.names), 'site')} as dots, coloured from pale yellow (low) to dark red (high).",
+        f"A map in km with {counted(len(results.names), 'site')} as dots, pale yellow (low) to dark red (high): {first} "
+        f"{range_text([results.curve(name, first).level_at(probability) for name in results.names], 'g')}.",
         narrow=True,
     )
     units = Text("Levels in g by measure and probability.", muted=True)
@@ -64,7 +66,8 @@ def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
         f"curves-{name}",
         pictures.curves_figure(curves, probability, title=f"site {name}"),
         "Probability of exceedance at least once.",
-        f"{counted(len(curves), 'curve')} on logarithmic axes that fall from left to right: the stronger the shaking, the rarer.",
+        f"{counted(len(curves), 'curve')} on logarithmic axes that fall from left to right; at a probability of {probability:g}: "
+        f"{'; '.join(_level_words(curve, probability) for curve in curves)}.",
     )
     pairs: list[list[Block]] = [[Section("Curves", [drawn], f"curve-{key}", level=3)]]
     steps = [Link("map", "#map"), Link("→ curves", f"#curve-{key}")]
@@ -97,7 +100,7 @@ def _disaggregation(results: Results, name: str, first: str, probability: float,
         f"{found.annual_rate:.3g} per year, by magnitude, distance and ε: how many standard deviations of ln(shaking) a variation "
         f"is above the mean of its rupture. {sources}. Mean magnitude {found.mean_magnitude:.2f}, distance "
         f"{1e-3 * found.mean_distance_m:.1f} km, ε {found.mean_epsilon:.2f}.",
-        "Columns over a plane of distance and magnitude, as high as their share in percent, in colours from blue to red for ε.",
+        f"Columns over a plane of distance and magnitude, coloured by ε, as high as their share; {_largest_bin(found)}.",
     )
 
 
@@ -127,7 +130,8 @@ def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
             azimuth_deg=results.work.grid.azimuth_deg,
         ),
         f"Velocity by reciprocity; {', '.join(shaking)}.",
-        f"A panel for each of {counted(len(chosen.directions), 'direction')}, with a line for each variation about zero.",
+        f"A panel for each of {counted(len(chosen.directions), 'direction')}, with a line for each of "
+        f"{counted(len(chosen.variations), 'variation')} about zero; the largest velocity is {_fastest(chosen):.2g} m/s.",
         narrow=True,
     )
     return [
@@ -142,13 +146,15 @@ def _models(results: Results, name: str, probability: float, beside: Beside) -> 
         model: one for model, found in beside.items() for one in found if (one.site, one.measure) == (name, first)
     }
     own, title = results.curve(name, first), f"{first} at {name}, beside ground-motion models"
+    levels = "; ".join(_level_words(curve, probability, key) for key, curve in {"simulated": own, **others}.items())
     figure = pictures.curves_figure([own], probability, title=title, others=others)
     return written_picture(
         results,
         f"models-{name}",
         figure,
         "Solid: simulated earthquakes. Dashed: ground-motion models for the same forecast, through OpenQuake's hazardlib.",
-        f"A solid curve and {len(others)} dashed ones on logarithmic axes, all falling from left to right.",
+        f"A solid curve and {counted(len(others), 'dashed one')} on logarithmic axes; at a probability of {probability:g}: "
+        f"{levels}.",
         narrow=True,
     )
 
@@ -194,6 +200,27 @@ def _level(value: float) -> str:
     return f"{value:.4g}" if value > 0 else "below the first level"
 
 
+def _level_words(curve: HazardCurve, probability: float, name: str = "") -> str:
+    """Which level has a probability, for readers who do not see the curve."""
+    level = curve.level_at(probability)
+    unit = " g" if np.isfinite(level) and level > 0 else ""
+    return f"{name or curve.measure} {_level(level)}{unit}"
+
+
+def _largest_bin(found: Disaggregation) -> str:
+    """Where the highest column stands."""
+    of_all = found.shares.sum(axis=2)
+    if not of_all.any():
+        return "there is none"
+    m, d = np.unravel_index(int(np.argmax(of_all)), of_all.shape)
+    magnitudes, distances_km = found.middles
+    return f"the highest has {of_all[m, d]:.0%}, at magnitude {magnitudes[m]:.3g} and {distances_km[d]:.3g} km"
+
+
+def _fastest(chosen: Chosen) -> float:
+    return max(float(np.abs(part["velocity_m_s"]).max()) for part in chosen.variations.values())
+
+
 def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
     curves = results.curves(first)
     own = [curve for curve in curves if curve.site in results.described]
@@ -205,7 +232,11 @@ def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
         background=[curve for curve in curves if curve not in own] if own else (),
     )
     text = f"Hazard curves of {_noted(results, first)} at all sites; dotted: the probability of the map."
-    seen = f"{counted(len(curves), 'curve')} on logarithmic axes, one for each site; those with a section are coloured."
+    reach = range_text([curve.level_at(probability) for curve in curves], "g")
+    seen = (
+        f"{counted(len(curves), 'curve')} on logarithmic axes, one for each site, {len(own)} of them coloured; at a probability of "
+        f"{probability:g} they are {reach}."
+    )
     return [written_picture(results, "curves", figure, text, seen, narrow=True)]
 
 

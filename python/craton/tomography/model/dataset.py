@@ -5,7 +5,7 @@
     ds.dvs.interp(depth=150).sel(latitude=20, longitude=-160)      # percent
     again = from_dataset(ds, model)                                # Fields
 
-There is no accessor `ds.craton`: sel() and interp() cut slices and profiles, and Fields draws sections.
+`import craton.xarray` gives Datasets slices, sections and maps: ds.craton.
 """
 
 from __future__ import annotations
@@ -76,10 +76,7 @@ def from_dataset(dataset: Any, like: Fields, label: str = "model of a Dataset") 
     """
     if not hasattr(dataset, "variables") or not hasattr(dataset, "data_vars"):
         raise UserError(f"from_dataset: an object of type {type(dataset).__name__}; allowed: an xarray Dataset")
-    found = {
-        str(name): _Variable(np.asarray(one.values), tuple(map(str, one.dims)), dict(one.attrs))
-        for name, one in dataset.variables.items()
-    }
+    found = {str(name): Variable.of(one) for name, one in dataset.variables.items()}
     coefficients = {}
     for name, basis in like.bases.items():
         quantity = quantity_of(name).lower()
@@ -95,12 +92,17 @@ def from_dataset(dataset: Any, like: Fields, label: str = "model of a Dataset") 
 
 
 @dataclass(frozen=True)
-class _Variable:
+class Variable:
     """A variable of a Dataset, as h5netcdf has those of a file."""
 
     values: NDArray[Any]
     dimensions: tuple[str, ...]
     attrs: dict[str, Any]
+
+    @classmethod
+    def of(cls, variable: Any) -> Variable:
+        """Of an xarray Variable, or a DataArray."""
+        return cls(np.atleast_1d(variable.values), tuple(map(str, variable.dims)), dict(variable.attrs))
 
     def __getitem__(self, key: Any) -> NDArray[Any]:
         return np.asarray(self.values[key])

@@ -107,8 +107,8 @@ class Fields(Described):
 
 
 def colour_limit(percent: f64) -> float:
-    """The end of a symmetric scale, in percent: nearly all values stay within; rounded up to a half."""
-    return max(0.5, float(np.ceil(2.0 * np.quantile(np.abs(percent), 0.995)) / 2.0))
+    """The end of a symmetric scale, in percent: nearly all values stay within; rounded up to a half. NaN is no value."""
+    return max(0.5, float(np.ceil(2.0 * np.nanquantile(np.abs(percent), 0.995)) / 2.0))
 
 
 def quantity_of(parameter: str) -> str:

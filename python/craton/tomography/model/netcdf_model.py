@@ -87,10 +87,7 @@ def grid_model(
     if names is None:
         raise UserError(f"{file}: none of {', '.join(' with '.join(each) for each in sources)}; allowed: one of these")
     fields = [field(file, found, name) for name in names]
-    if np.abs(axes["depth"]).max() > 1e4:  # metres
-        axes["depth"] = axes["depth"] / 1e3
-    if axes["depth"].min() < -20.0:
-        raise UserError(f"{file}: depth begins at {axes['depth'].min():g} km; allowed: depths that grow downwards")
+    axes["depth"] = depth_in_km(file, axes["depth"])
     order = {name: np.argsort(values) for name, values in axes.items()}
     axes = {name: values[order[name]] for name, values in axes.items()}
     fields = [values[np.ix_(*(order[each] for each in AXES))] for values in fields]
@@ -107,6 +104,14 @@ def grid_model(
     values[lost] = 0.0
     longitude, whole = once_round(file, axes["longitude"], values)
     return GridModel(axes["depth"], axes["latitude"], longitude, whole, of, int(lost.sum()))
+
+
+def depth_in_km(file: Path, depth: f64) -> f64:
+    """Depths of a file, which may be in metres. UserError where they are heights."""
+    kilometres = depth / 1e3 if np.abs(depth).max() > 1e4 else depth
+    if kilometres.min() < -20.0:
+        raise UserError(f"{file}: depth begins at {kilometres.min():g} km; allowed: depths that grow downwards")
+    return kilometres
 
 
 def check_poles(file: Path, latitude_deg: f64) -> None:

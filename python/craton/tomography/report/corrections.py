@@ -36,11 +36,9 @@ def corrections_section(results: Results) -> Section | None:
         if known
         else "How often each size was found; the curve is what the prior expects."
     )
-    seen = (
-        f"{counted(len(rows), 'panel')}: dots about a sloping line."
-        if known
-        else f"{counted(len(rows), 'panel')} of bars with a bell curve."
-    )
+    sizes = ", ".join(f"{one.text} {one.rms:.3g} {one.unit}" for one in record.corrections)
+    shape = "dots about a sloping line" if known else "bars with a bell curve"
+    seen = f"{counted(len(rows), 'panel')}, {shape}; root mean squares of what was found: {sizes}."
     blocks = [Table(header, rows), Picture(corrections_figure(results), about, seen)]
     return Section("Earthquakes and stations", blocks, "corrections", "Earthquakes, stations")
 

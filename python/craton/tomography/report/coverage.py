@@ -11,6 +11,7 @@ from craton.pages import maps, projection
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
+from craton.runs.words import counted, place_text, range_text
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.data.paths import PathTable, geocentric_vectors
 from craton.tomography.model.sphere import unit_vectors
@@ -29,7 +30,16 @@ def coverage_section(results: Results) -> Section:
         "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
         f"and up to {MOST_PATHS} of the paths; tinted where the coverage is above its median."
     )
-    seen = "Two world maps: one in shades from yellow to blue, darkest where most paths pass, one with the paths as thin lines."
+    paths, coverage = results.observations.paths, np.asarray(results.model["coverage"])
+    most = int(np.argmax(coverage))
+    where = place_text(
+        float(geographic_deg(np.asarray(results.basis.latitude_deg))[most]), float(results.basis.longitude_deg[most])
+    )
+    seen = (
+        f"Two world maps: coverage {range_text(coverage)}, most at {where}; "
+        f"{counted(len(paths.event_rows), 'earthquake')}, {counted(len(paths.station_rows), 'station')} and thin lines between "
+        f"them, of {counted(len(paths), 'path')}."
+    )
     return Section("Path coverage", [Picture(coverage_figure(results), text, seen)], "coverage", "Coverage")
 
 

@@ -198,13 +198,17 @@ def points_towards(start: f64, end: f64, angle: f64) -> tuple[f64, f64]:
     return np.degrees(np.arcsin(np.clip(points[:, 2], -1.0, 1.0))), np.degrees(np.arctan2(points[:, 1], points[:, 0]))
 
 
-def arc_between(start: Place, end: Place) -> Arc:
-    """The minor arc between two places (geographic). UserError where they do not define one."""
+def arc_between(
+    start: Place,
+    end: Place,
+    names: str = "--from and --to",
+    allowed: str = "1 to 179.9 (or --through with --azimuth)",
+) -> Arc:
+    """The minor arc between two places (geographic). UserError where they do not define one; it calls them by `names`."""
     a, b = geocentric_vectors(*np.array([start, end]).T)
     distance = float(np.degrees(angle_between(a, b)))
     if not 1.0 <= distance <= 179.9:
-        apart = f"--from and --to are {distance:.3g} degrees apart"
-        raise UserError(f"{apart}; allowed: 1 to 179.9 (or --through with --azimuth)")
+        raise UserError(f"{names} are {distance:.3g} degrees apart; allowed: {allowed}")
     angle = np.linspace(0.0, distance, max(31, int(1.5 * distance) + 1))
     return Arc(*points_towards(a, b, np.radians(angle)), angle - 0.5 * distance)
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, SECOND, drawing
+from craton.runs.words import counted, range_text
 from craton.tomography.report.drawing import draw_traces, traces
 from craton.tomography.results import Results, waveform_reduction
 
@@ -21,9 +22,16 @@ def fits_section(results: Results) -> Section:
     every = "The same percentage of every path, by number of paths and by epicentral distance."
     by_name = "One path by name: craton tomography fit."
     reduction = 100 * waveform_reduction(results, "final")
-    lines = "Six panels with three lines each: data, starting model and final model, the last close to the data."
+    least, middle, best = np.quantile(reduction, (0.0, 0.5, 1.0))
+    lines = (
+        f"Six panels with three lines each, data, starting model and final model: fits of {best:.0f}% (best), {middle:.0f}% "
+        f"(median) and {least:.0f}% (worst)."
+    )
+    before = np.median(100 * waveform_reduction(results, "initial"))
+    far = results.observations.paths.distance_deg()
     median = (
-        f"Left: bars, most paths at a high percentage (median {np.median(reduction):.0f}%). Right: a dot for each path."
+        f"Left: bars of {counted(len(reduction), 'path')} by their fit, median {before:.0f}% of the starting and {middle:.0f}% of "
+        f"the final model. Right: a dot for each path, at distances {range_text(far, '°')}."
     )
     pictures = [
         Picture(waveform_figure(results), some, lines),

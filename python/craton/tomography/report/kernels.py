@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from craton.errors import UserError
 from craton.pages.page import Block, Picture, Section, Text
+from craton.runs.words import range_text
 from craton.tomography.results import Results
 from craton.tomography.theory.plane_kernels import draw
 from craton.tomography.theory.typical_kernels import kernels_of_windows
@@ -41,6 +44,10 @@ def kernel_section(results: Results) -> Section | None:
                 "and window, for the reference Earth. Top: the seismogram, with the moments that the columns below are "
                 "of. Blue: faster rock there moves the seismogram up at that moment; red: down. Dashed: 410 and 660 km."
             )
-            seen = "Slices of the Earth below the path, with red and blue zones: broad in the upper row, along S waves below."
+            largest = float(1e6 * np.abs(first.displacement_m).max())
+            seen = (
+                f"A seismogram of up to {largest:.2g} µm {range_text(first.times_s, 's', 4)} after the earthquake, above slices of "
+                f"the Earth {first.distance_deg:.0f}° wide with red and blue zones: broad in the upper row, along S waves below."
+            )
             blocks.append(Picture(draw(pair), caption, seen))
     return Section("What a seismogram sees", blocks, "kernels", "Kernels")

@@ -12,14 +12,19 @@ from craton.pages.figures import new_figure
 from craton.pages.maps import velocity_bar
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, drawing
-from craton.runs.words import place_text
+from craton.runs.words import counted, place_text, range_text
 from craton.tomography.folder import CoverageCorrelation
+from craton.tomography.model.fields import Fields
 from craton.tomography.model.pictures import common_limit, models_figure
-from craton.tomography.report.drawing import Arc, arc_through, map_gallery, profile
+from craton.tomography.report.drawing import Arc, Place, arc_through, map_gallery, profile
 from craton.tomography.results import Results
 
 GALLERY_DEPTHS_KM = (50.0, 150.0, 250.0, 400.0, 550.0, 700.0, 900.0, 1300.0, 1700.0, 2100.0, 2500.0, 2850.0)
 SECTION_HALF_ANGLE_DEG = 60.0
+SEEN_STEP_DEG = 6.0
+"""Of the points of a map whose least and largest values its description has."""
+SEEN_DEPTHS = 30
+"""Of a profile, the same."""
 
 
 def model_sections(results: Results) -> list[Section]:
@@ -37,21 +42,14 @@ def model_sections(results: Results) -> list[Section]:
         f"The recovered model below {results.plume['name']} and 90° east of there; right, beside the reference Earth's speed. "
         "Dotted: 410 and 660 km."
     )
-    depths_km = ", ".join(f"{depth:g}" for depth in results.map_depths_km)
-    seen_maps = f"World maps at depths of {depths_km} km, red where S waves are slow and blue where they are fast."
-    seen_section = (
-        "Half-rings from the core to the surface in the same colours; beside them a small world map with their line."
-    )
     first = [
-        Picture(model_maps(results), about_maps, seen_maps),
-        Picture(section_figure(results), section_caption(results), seen_section),
+        Picture(model_maps(results), about_maps, seen_maps(results)),
+        Picture(section_figure(results), section_caption(results), seen_section(results)),
     ]
     narrow = results.basis.parameters == 1
     pictures = [
-        Picture(
-            gallery_figure(results), about_gallery, "World maps in rows of three, from the crust down to the core."
-        ),
-        Picture(profiles_figure(results), about_profiles, "Two lines over depth, one for each place.", narrow=narrow),
+        Picture(gallery_figure(results), about_gallery, seen_gallery(results)),
+        Picture(profiles_figure(results), about_profiles, seen_profiles(results), narrow=narrow),
     ]
     found = results.record.correlation
     if found is not None:
@@ -67,6 +65,48 @@ def model_sections(results: Results) -> list[Section]:
         )
     depths = Section("Depth slices and profiles", pictures, "depths", "Depths")
     return [Section("Model", first, "model", "Model"), depths]
+
+
+def seen_maps(results: Results) -> str:
+    """What the maps show, for readers who do not see them."""
+    depths_km, cells = results.map_depths_km, projection.cells(results.centre_deg, SEEN_STEP_DEG)
+    percent = [results.fields.percent("dlnVs", *cells, depth) for depth in depths_km]
+    return (
+        f"World maps at depths of {', '.join(f'{depth:g}' for depth in depths_km)} km, red where S waves are slow and blue where "
+        f"they are fast: dlnVs of the recovered model {range_text(percent, '%', 2)}."
+    )
+
+
+def seen_section(results: Results) -> str:
+    """What the cross-section shows."""
+    arc, depth_km = section_arc(results.plume), np.linspace(*results.fields.depth_range_km, SEEN_DEPTHS)
+    latitude, longitude = np.array(arc.places(*range(len(arc.angle_deg)))).T
+    percent = results.fields.percent("dlnVs", latitude[:, None], longitude[:, None], depth_km)
+    return (
+        f"A slice of the mantle through {results.plume['name']}, from the core to the surface, in the same colours: dlnVs "
+        f"{range_text(percent, '%', 2)}; beside it a small world map with its line."
+    )
+
+
+def seen_gallery(results: Results) -> str:
+    """At which depths the model is strong."""
+    depths_km, cells = gallery_depths_km(results.fields), projection.cells(results.centre_deg, SEEN_STEP_DEG)
+    strength = [float(np.std(results.fields.percent("dlnVs", *cells, depth))) for depth in depths_km]
+    most, least = (f"{depths_km[int(which(strength))]:g} km" for which in (np.argmax, np.argmin))
+    return (
+        f"World maps of each parameter at {counted(len(depths_km), 'depth')} from {depths_km[0]:g} to {depths_km[-1]:g} km; dlnVs "
+        f"varies most at {most} and least at {least}."
+    )
+
+
+def seen_profiles(results: Results) -> str:
+    """What the profiles show."""
+    depth_km = np.linspace(*results.fields.depth_range_km, SEEN_DEPTHS)
+    lines = [
+        f"{range_text(results.fields.percent('dlnVs', *place, depth_km), '%', 2)} below {place_text(*place)}"
+        for place in profile_places(results.plume)
+    ]
+    return f"Two lines over depth: dlnVs {' and '.join(lines)}."
 
 
 def sampled_limit(results: Results) -> float:
@@ -127,19 +167,27 @@ def section_azimuth(plume: dict[str, Any]) -> float:
 def gallery_figure(results: Results) -> Figure:
     """The recovered model at many depths, on one colour scale."""
     fields = results.fields
-    top_km, bottom_km = fields.depth_range_km
-    depths = [depth for depth in GALLERY_DEPTHS_KM if top_km <= depth <= bottom_km]
+    depths = gallery_depths_km(fields)
     cells = projection.cells(results.centre_deg, 2.0)
     values = {name: [fields.percent(name, *cells, depth) for depth in depths] for name in fields.parameters}
     return map_gallery(values, depths, "", results.centre_deg, 3)
 
 
+def gallery_depths_km(fields: Fields) -> list[float]:
+    """Those that lie in the model."""
+    top_km, bottom_km = fields.depth_range_km
+    return [depth for depth in GALLERY_DEPTHS_KM if top_km <= depth <= bottom_km]
+
+
+def profile_places(plume: dict[str, Any]) -> list[Place]:
+    """The place of the cross-section, and a quarter of the way round from there."""
+    there = (float(plume["latitude"]), float(projection.relative_longitude(plume["longitude"], 0.0)))
+    return [there, (there[0], float(projection.relative_longitude(np.float64(there[1] + 90.0), 0.0)))]
+
+
 def profiles_figure(results: Results) -> Figure:
     """The recovered model against depth below the place of the cross-section, and a quarter of the way round from there."""
-    plume, fields = results.plume, results.fields
-    there = (float(plume["latitude"]), float(projection.relative_longitude(plume["longitude"], 0.0)))
-    other = (there[0], float(projection.relative_longitude(np.float64(there[1] + 90.0), 0.0)))
-    return profile(fields, [there, other]).figure
+    return profile(results.fields, profile_places(results.plume)).figure
 
 
 @drawing

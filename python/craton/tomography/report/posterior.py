@@ -7,9 +7,13 @@ import pathlib
 import shlex
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from craton.errors import UserError
 from craton.pages.page import Block, Code, Picture, Section, Text
 from craton.runs.files import read_hdf5
+from craton.runs.words import range_text
 from craton.tomography.config.prior import prior_from_dict
 from craton.tomography.model.knots import knot_depths_km
 from craton.tomography.model.parameters import blocks_in
@@ -120,7 +124,9 @@ def deviation_pictures(results: Results, arrays: dict[str, Any]) -> list[Block]:
             f"At the knots nearest to {depths_of(part)} km. Left: standard deviation σ of {block.name} after the data, each "
             "depth on a scale of its own. Middle: the part of the prior's σ that is left, 1 where the data say nothing. Right: "
             "diagonal of the resolution, how much of a true coefficient is found again, from 0 (the prior's guess) to 1.",
-            f"Rows of three world maps, one row for each of the depths {depths_of(part)} km.",
+            f"Rows of three world maps at depths of {depths_of(part)} km: σ "
+            f"{range_text(100 * shown(arrays, block.name, part, 'deviation'), '%', 2)}, of the prior's "
+            f"{range_text(100 * shown(arrays, block.name, part, 'prior_deviation'), '%', 2)}.",
         )
         for block, part in parameters
     ]
@@ -129,6 +135,11 @@ def deviation_pictures(results: Results, arrays: dict[str, Any]) -> list[Block]:
 def depths_of(basis: ModelBasis) -> str:
     """Of the knots that are drawn."""
     return ", ".join(f"{depth:.0f}" for depth in knot_depths_km(basis)[shown_knots(basis)])
+
+
+def shown(arrays: dict[str, Any], name: str, basis: ModelBasis, which: str) -> NDArray[np.float64]:
+    """Values at the knots that are drawn."""
+    return np.asarray(arrays[f"{name}/{which}"])[:, shown_knots(basis)]
 
 
 def point_pictures(results: Results, summary: PosteriorSummary, arrays: dict[str, Any]) -> list[Block]:
@@ -142,7 +153,8 @@ def point_pictures(results: Results, summary: PosteriorSummary, arrays: dict[str
             f"nearest knot, of which {100 * point.recovered:.0f}% is found at its place; the rest is smeared over "
             "what is coloured. Right: the row of the resolution, with which weight true structure elsewhere enters "
             "what is found at the place.",
-            "Three world maps with coloured spots about the place; below each a curve over depth that peaks near it.",
+            f"Three world maps with coloured spots about {point.place.text}, each above a curve over depth; the spike comes back "
+            f"with {100 * point.recovered:.0f}% of its height.",
         )
         for number, point in enumerate(summary.points[:MOST_PLACES])
     ]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from craton.pages.figures import new_figure
 from craton.pages.page import Details, Picture, Section, Table
 from craton.pages.style import MUTED, drawing
-from craton.runs.words import counted
+from craton.runs.words import counted, range_text
 from craton.tomography.folder import RunRecord
 from craton.tomography.results import Results
 
@@ -42,8 +42,10 @@ def timing_section(results: Results) -> Section:
     for phases in record.phase_s:
         for name, seconds in phases.items():
             total[name] = total.get(name, 0.0) + seconds
-    most = f", most of it {max(total, key=lambda name: total[name])}" if total else ""
-    seen = f"A stacked bar for each rank: seconds of each phase{most}."
+    most = max(total, key=lambda name: total[name], default="")
+    ends = range_text([sum(phases.values()) for phases in record.phase_s], "s")
+    share = f", {total[most] / sum(total.values()):.0%} of them {most}" if sum(total.values()) else ""
+    seen = f"A stacked bar for each of {counted(len(record.phase_s), 'rank')}, {ends} long{share}."
     return Section("Where the time went", [Picture(timing_figure(results), text, seen), inside], "time", "Time")
 
 
