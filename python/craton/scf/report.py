@@ -83,15 +83,17 @@ def write_report(folder: str | Path) -> Path:
 
 
 def figures(folder: str | os.PathLike[str]) -> Figures:
-    """convergence, energies, spectrum (of a run with vibrations) and the orbitals that [output] pictures names. Not collective.
+    """convergence, energies, and the orbitals that [output] pictures names. Not collective.
 
-    UserError where there is no run.
+    Of a run with vibrations spectrum too, of several ranks balance: who worked when. UserError where there is no run.
     """
     place = ScfFolder(folder)
     record = place.read_record()
     found = Figures(convergence=_convergence_figure(record), energies=_energies_figure(record))
     if record.vibrations:
         found["spectrum"] = _spectrum(record)
+    if (balance := _balance_figure(place, record)) is not None:
+        found["balance"] = balance
     wanted = record.config["output"]["pictures"]
     if wanted and place.orbitals.exists():
         stored = StoredOrbitals(place.orbitals)
@@ -335,14 +337,20 @@ def _charges(record: ScfRecord) -> Section:
     return Section("Charges and dipole", blocks, id="charges", menu="charges")
 
 
-def _balance(place: ScfFolder, record: ScfRecord) -> list[Block]:
+def _balance_figure(place: ScfFolder, record: ScfRecord) -> Figure | None:
     if record.balance is None or not place.balance.exists():
-        return []
+        return None
     stored = read_hdf5(place.balance)
     timelines = [np.asarray(stored[f"rank_{rank}"]) for rank in range(len(record.balance))]
     by = f"{counted(record.ranks, 'rank')} of {counted(record.threads, 'thread')}"
     title = f"{record.molecule}, {record.method}/{record.basis}: J and K by {by}"
-    figure = load_balance_figure(timelines, record.balance, record.threads, title)
+    return load_balance_figure(timelines, record.balance, record.threads, title)
+
+
+def _balance(place: ScfFolder, record: ScfRecord) -> list[Block]:
+    figure = _balance_figure(place, record)
+    if figure is None:
+        return []
     caption = "Above the longest build of J and K, task by task; below what each rank spent its time on in all builds."
     seen = f"A row of blocks of work for each thread of {counted(record.ranks, 'rank')}; below a stacked bar for each rank."
     return [Section("Who worked when", [Picture(figure, caption, seen)], id="balance", menu="load balance")]

@@ -94,7 +94,7 @@ def test_the_command_on_ranks(tmp_path, monkeypatch):
     )
     done = craton("scf", "run", "m.toml", "--ranks", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    from craton.scf import RHF
+    from craton.scf import RHF, figures
 
     run = tmp_path / "m-run"
     found = json.loads((run / "record.json").read_text())
@@ -105,6 +105,7 @@ def test_the_command_on_ranks(tmp_path, monkeypatch):
     assert results <= {path.name for path in run.iterdir()}
     report = (run / "report.html").read_text()
     assert "Who worked when" in report and report.count("<img") == 4  # convergence, energies, an orbital, load balance
+    assert list(figures(run)) == ["convergence", "energies", "balance", "homo"]
     start = ("--start", "m-run/orbitals.h5", "--no-report")
     done = craton("scf", "run", "m.toml", "--ranks", "2", *start, "--directory", "again")
     assert (done.returncode, done.stderr) == (0, "")
