@@ -9,7 +9,7 @@ from craton.tomography.inversion import theory_check
 from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.theory_check import compared, sampled
-from wave_packets import HALF_PERIOD_S, observations, waves
+from wave_packets import FILTER_S, HALF_PERIOD_S, observations, waves
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -40,7 +40,7 @@ def test_the_sample_is_the_seed_s():
 
 def test_the_judgement_says_it():
     found = compared("nact", 5, np.ones(100), np.ones(100))
-    judged = judge(observations(waves()), waves().ravel(), 20.0, 100, HALF_PERIOD_S, found)
+    judged = judge(observations(waves()), waves().ravel(), 20.0, 100, HALF_PERIOD_S, FILTER_S, found)
     assert len(judged.warnings) == 1 and "the data ask for a richer theory than the run's" in judged.warnings[0]
     assert 'take [theory] kind = "nact"' in judged.text
 

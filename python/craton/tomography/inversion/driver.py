@@ -299,8 +299,17 @@ class Inversion:
         """What the end is worth. predicted: g of the last model."""
         chi_prior, half_s = self.state.iterations[-1].chi_prior, self.schedule.half_period_s(0.0)
         unknown = {kind.of for kind in self.corrections.kinds}
+        periods_s = self.run.config.data.filter_periods_s
         return judge(
-            self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory, unknown, self.run.comm
+            self.observations,
+            predicted,
+            chi_prior,
+            len(self.prior.mean),
+            half_s,
+            periods_s,
+            theory,
+            unknown,
+            self.run.comm,
         )
 
     # ---------------------------------------------------------------------------------------------- table and record

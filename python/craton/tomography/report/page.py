@@ -209,6 +209,8 @@ def verdict(results: Results) -> Notice | None:
     if not lines:
         lines = ["The data are fitted to their noise, no cycle is skipped, and the prior admits the model."]
     figures = f" (2χ/N = {found.fit:.3f}, 1 is expected; 2χ of the prior / n = {found.prior:.3f}, at most 1 is)"
+    if found.periods:
+        figures += f" {found.by_period.replace('2 chi/N by', '2χ/N by')}."
     if found.theory is not None:
         figures += f" Theory: {found.theory.text}."
     return Notice(" ".join(lines) + figures, "Read with care." if found.warnings else "How it ended.")
