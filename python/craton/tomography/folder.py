@@ -273,6 +273,8 @@ class RunRecord(Record):
     """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
     synthetics: str = ""
     """What has computed the seismograms g(m)."""
+    solver: str = ""
+    """How the outside solver names itself in solver.txt; where it has changed, all names in order."""
     sums: str = ""
     """How far another run of the same configuration may end from this one."""
     earth: str = ""

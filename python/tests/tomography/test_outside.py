@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import shutil
 import subprocess
@@ -33,6 +34,8 @@ from craton.tomography.inversion.status import status as find_status
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, cmtsolution
 from craton.tomography.outside.reading import read_windows
 from craton.tomography.posterior.strength import choose_strength
+from craton.tomography.report.page import statement
+from craton.tomography.results import read_results
 from craton.tomography.stored.run import read_data, read_problem
 
 SOLVER = Path(__file__).parents[3] / "examples" / "global" / "solver.py"
@@ -73,6 +76,12 @@ def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path):
     own = run(config.replaced("run", directory=str(tmp_path / "own")))
     found = run(commanded(config))
     assert found.finished and found.synthetics.startswith("command: ") and own.synthetics == "modes, pava"
+    assert (found.solver, own.solver) == ("Craton's modes, pava", "")
+    assert json.loads(RunFolder(config.run.directory).record.read_text())["solver"] == found.solver
+    assert (
+        "an outside solver's (Craton's modes, pava)." in statement(read_results(RunFolder(config.run.directory))).text
+    )
+    assert "outside" not in statement(read_results(RunFolder(tmp_path / "own"))).text
     folder = RunFolder(config.run.directory)
     models, expected = folder.read_model()["models"], RunFolder(tmp_path / "own").read_model()["models"]
     assert np.linalg.norm(models[1] - expected[1]) < 0.15 * np.linalg.norm(expected[1])  # found: 0.11, of a few paths
@@ -158,8 +167,10 @@ def test_a_run_waits_and_is_resumed(config, tmp_path, capsys):
             if name != "model.csv" or number == 1:
                 assert mine == (theirs.parent / name).read_text()
         shutil.copytree(theirs, folder.path / "synthetics" / str(number) / "seismograms", dirs_exist_ok=True)
+        (folder.path / "synthetics" / str(number) / "solver.txt").write_text(f"SOLVER 1.{number}\n")
         record = inversion.resume(folder.path, None, MPI.COMM_SELF, report=False)
     assert record.finished and record.iterations[-1].chi_data == pytest.approx(other.iterations[-1].chi_data, rel=1e-6)
+    assert record.solver == folder.read_record().solver == "SOLVER 1.1; SOLVER 1.2"
     assert [session.at for session in record.sessions][:2] == ["", "iteration 1 of at most 1, synthetics"]
 
 

@@ -136,6 +136,12 @@ class Inversion:
         self.finish(at_the_end)
         return self.record
 
+    def save(self, more: dict[str, Any] | None = None) -> None:
+        """Models and record as they stand. more: for model.h5."""
+        if self.outside is not None:
+            self.record.solver = self.outside.solvers()
+        self.files.save(self.state, self.basis, self.target, more)
+
     def find_step(self) -> FoundStep:
         """The Gauss-Newton step from the latest model."""
         return self.steps.solve(self.assembly.hessian, self.linearise(), self.state)
@@ -174,7 +180,7 @@ class Inversion:
         self.run.say(
             f"now {compared} beyond {state.period_s:.0f} s" if state.period_s else "now waveforms of all periods"
         )
-        self.files.save(state, self.basis, self.target)
+        self.save()
 
     def linearise(self) -> Linearised:
         """Hessian, gradient and misfit at the latest model; from hessian.h5 where an earlier session has left them."""
@@ -226,7 +232,7 @@ class Inversion:
         entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0
         state.iterations.append(entry)
         self.run.say(iteration_line(entry))
-        self.files.save(state, self.basis, self.target)
+        self.save()
         self.files.drop_iteration()
         self.files.take_place()
         if self.schedule.is_done_with(state.period_s, state.iterations):
@@ -259,7 +265,7 @@ class Inversion:
         if at_the_end is not None:
             at_the_end(self)
         self.record.finished = True
-        self.files.save(state, self.basis, self.target, {**more, "coverage": coverage})
+        self.save({**more, "coverage": coverage})
 
     def tell_of_corrections(self) -> None:
         """What was found of earthquakes and stations: in the record, and as tables."""
@@ -325,7 +331,7 @@ class Inversion:
                 state.period_s, why = self.schedule.first(g)
             if why:
                 self.run.say(why)
-            self.files.save(state, self.basis, self.target)
+            self.save()
         elif self.schedule.is_done_with(state.period_s, state.iterations):  # killed before it could say so
             self.fit_shorter_periods()
         self.count_long_periods()

@@ -39,8 +39,8 @@ SKIPPED_CORRELATION = 0.7
 OUTLIER = 2.0
 """An earthquake or station is an outlier where its misfit per sample is so many times the whole one, and above this itself."""
 WORSE_PERIODS = 3.0
-"""The same of a band of periods, beside the filter's other bands. Where noise of a filter counts as noise of a correlation time, the
-shortest third of the filter's periods has up to 2.9 times what the others have: no fault of these."""
+"""The same of a band of periods, beside the filter's other bands. Where noise of a filter counts as noise of a correlation time,
+the shortest third of the filter's periods has up to 2.9 times what the others have, by C_d alone."""
 MOST_NAMED = 3
 OF = {"earthquake": "event", "station": "station"}
 UNKNOWNS = {"earthquake": "origin times, centroids and moment tensors", "station": "times and gains of stations"}

@@ -163,21 +163,27 @@ def theory_name(kind: str) -> str:
     return THEORIES.get(kind, kind)
 
 
+def outside_solver(name: str) -> str:
+    """A sentence on the inversion's seismograms. name: the solver's own; "" where it has none."""
+    return f"The inversion's seismograms are an outside solver's{f' ({name})' if name else ''}."
+
+
 def statement(results: Results) -> Notice:
     """Where the data come from: the first thing a reader must know."""
     record, attributes = results.record, results.observations.attributes
     synthetic = "The observed data are synthetic."
+    own = record.config.get("synthetics", {}).get("kind", "modes") == "modes"
     if results.target is None:
+        outside = "" if own else f" {outside_solver(record.solver)}"
         origin = f"read from a file; their origin: {attributes.get('origin', 'unknown')}."
         if attributes.get("kind") == "synthetic":
-            return Notice(f"They were {origin}", synthetic)
-        return Notice(f"Data: {origin}")
+            return Notice(f"They were {origin}{outside}", synthetic)
+        return Notice(f"Data: {origin}{outside}")
     percent = 100 * float(attributes.get("noise_fraction", 0))
     wanted, of = record.config.get("target") or {}, record.config["theory"]
     theory = theory_name(of["kind"])
     by = f"with the same theory as the inversion's seismograms ({theory})"
     made = wanted.get("theory", "") or of["kind"]
-    own = record.config.get("synthetics", {}).get("kind", "modes") == "modes"
     if not own:
         by = f"with {theory_name(made)},"
     elif made != of["kind"]:
@@ -185,7 +191,7 @@ def statement(results: Results) -> Notice:
     derivatives = ""
     if not own or of.get("derivatives"):
         derivatives = f" The inversion's derivatives are from {theory_name(results.theory_of_derivatives)}."
-        derivatives += "" if own else " Its seismograms are an outside solver's."
+        derivatives += "" if own else f" {outside_solver(record.solver)}"
     in_band = " in the filter's band" if "independent_part" in attributes else ""
     wrong = [kind.text for kind in KINDS if wanted.get(f"wrong_{kind.name}")]
     spoilt = f" The inversion was given wrong values of: {', '.join(wrong)}." if wrong else ""
