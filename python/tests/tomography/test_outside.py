@@ -246,7 +246,7 @@ def rows(file, change):
         (lambda file: rows(file, lambda table: table + [1e7, 0.0]), "no T seismogram for path"),
         (lambda file: file.write_text("<html>not found</html>\n"), "two columns"),
     ],
-    ids=["missing", "short", "not a number", "sampling", "of another event", "another file"],
+    ids=["missing", "short", "not a number", "sampling", "of another time", "another file"],
 )
 def test_seismograms_that_are_not_right_are_named(answered, change, words):
     config, folder = answered
@@ -263,6 +263,70 @@ def test_seismograms_that_are_not_right_are_named(answered, change, words):
     text = str(problem.value)
     assert words in text and "\n" not in text and (file.name in text or file.parent.name in text)
     np.testing.assert_array_equal(read_windows(folder, observations.paths, config), whole)
+
+
+@pytest.mark.parametrize(
+    ("date_s", "header", "refused"),
+    [
+        (0.0, {}, ""),  # as SPECFEM3D_GLOBE writes it: the centroid time, o = 0
+        (-600.0, {"o": 600.0}, ""),  # counted from ten minutes before
+        (50.0, {}, ""),  # a hypocentre's time
+        (86400.0, {}, "one day"),
+        (-600.0, {}, "ten minutes"),
+        (0.0, {"o": 7200.0}, "two hours"),
+        (86400.0, {"nzyear": None}, ""),
+        (86400.0, {name: None for name in ("nzyear", "nzjday", "nzhour", "nzmin", "nzsec", "nzmsec")}, ""),
+        (86400.0, {"nzyear": 0, "nzjday": 1, "nzhour": 0, "nzmin": 0, "nzsec": 0, "nzmsec": 0}, ""),
+        (86400.0, {"nzyear": 1970, "nzjday": 1, "nzhour": 0, "nzmin": 0, "nzsec": 0, "nzmsec": 0}, ""),
+    ],
+    ids=[
+        "centroid", "from earlier", "hypocentre", "a day later", "ten minutes earlier", "two hours later", "without a year",
+        "without a date", "year 0", "epoch",
+    ],
+)  # fmt: skip
+def test_sac_files_of_another_event_are_refused(answered, tmp_path, date_s, header, refused):
+    """By the origin that a file states, date and o; a file that states none is read as it counts."""
+    config, folder = answered
+    table = load_observations(RunFolder(config.run.directory).data).paths
+    expected = read_windows(folder, table, config)
+    copy = ExchangeFolder(tmp_path / "sac")
+    shutil.copytree(folder.path, copy.path)
+    file = sorted(copy.seismograms.glob("*/*.sem.ascii"))[0]
+    sac = as_sac(file, table.events, date_s, header)
+    if not refused:
+        found = read_windows(copy, table, config)
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+        return
+    event = list(table.events.name).index(file.parent.name)
+    most_s = table.events.half_duration_s[event] + 60.0
+    with pytest.raises(UserError) as problem:
+        read_windows(copy, table, config)
+    text = str(problem.value)
+    assert text.startswith(f"{sac}: its origin time is 20") and "\n" not in text
+    assert f"of event {file.parent.name} {table.events.origin_time[event][:19]}" in text
+    assert text.endswith(f"; allowed: at most {most_s:.0f} s apart, or no date")
+
+
+def as_sac(file, events, date_s, header):
+    """A text file's seismogram as SAC in its place. date_s: of the reference time, after the centroid; header: what is other."""
+    from obspy import UTCDateTime
+    from obspy.io.sac import SACTrace
+
+    seconds, metres = np.loadtxt(file).T
+    network, station, channel, *_ = file.name.split(".")
+    date = UTCDateTime(events.origin_time[list(events.name).index(file.parent.name)]) + date_s
+    sac = SACTrace(
+        b=seconds[0] + header.get("o", 0.0), o=header.get("o", 0.0), delta=seconds[1] - seconds[0], data=metres.astype(np.float32),
+        knetwk=network, kstnm=station, kcmpnm=channel, nzyear=date.year, nzjday=date.julday, nzhour=date.hour, nzmin=date.minute,
+        nzsec=date.second, nzmsec=date.microsecond // 1000,
+    )  # fmt: skip
+    for name, value in header.items():
+        if name.startswith("nz"):
+            setattr(sac, name, value)
+    file.unlink()
+    out = file.with_name(f"{network}.{station}.{channel}.sem.sac")
+    sac.write(str(out))
+    return out
 
 
 def test_a_run_with_a_wrong_seismogram_loses_nothing(answered):
