@@ -29,6 +29,7 @@ from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.folder import RunFolder
+from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.status import status as find_status
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, cmtsolution
@@ -72,9 +73,19 @@ def commanded(config):
     return config.replaced("synthetics", kind="command", command=COMMAND)
 
 
-def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path):
+def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path, monkeypatch):
+    lines = []
+    monkeypatch.setattr(RunContext, "say", lambda _, text: lines.append(text))
     own = run(config.replaced("run", directory=str(tmp_path / "own")))
     found = run(commanded(config))
+    recoveries = [
+        line for line in lines if line.startswith("correlation of the recovered dlnVs with the filtered target: 0.")
+    ]
+    sums = "path-average mode sums"
+    assert [line.partition(" (")[2] for line in recoveries] == [
+        f"data by {sums}; inverted by {sums})",
+        f"data by {sums}; inverted by an outside solver (Craton's modes, pava), with derivatives of {sums})",
+    ]
     assert found.finished and found.synthetics.startswith("command: ") and own.synthetics == "modes, pava"
     assert (found.solver, own.solver) == ("Craton's modes, pava", "")
     assert json.loads(RunFolder(config.run.directory).record.read_text())["solver"] == found.solver

@@ -44,6 +44,7 @@ from craton.tomography.inversion.stopping import reason_to_stop
 from craton.tomography.model.knots import coverage_correlation
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import misfit
+from craton.tomography.theory.names import inverted_by, theory_name
 
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
@@ -259,13 +260,23 @@ class Inversion:
         if (target := self.target) is not None:
             recovered = on_root(run.comm, lambda: coverage_correlation(self.basis, self.structure, target, coverage))
             self.record.correlation = recovered
-            run.say(about_recovery(recovered))
+            run.say(about_recovery(recovered, *self.theories()))
         if self.corrections.size:
             self.tell_of_corrections()
         if at_the_end is not None:
             at_the_end(self)
         self.record.finished = True
         self.save({**more, "coverage": coverage})
+
+    def theories(self) -> tuple[str, str]:
+        """What made the data of the target, and what inverts them, in words. Collective."""
+        config, of = self.run.config, self.run.config.theory
+        made = (config.target.theory if config.target is not None else "") or of.kind
+        by = theory_name(of.kind)
+        if self.outside is not None:
+            name = self.outside.solvers()
+            by = f"an outside solver{f' ({name})' if name else ''}"
+        return theory_name(made), inverted_by(by, of.of_panels)
 
     def tell_of_corrections(self) -> None:
         """What was found of earthquakes and stations: in the record, and as tables."""

@@ -40,6 +40,7 @@ from craton.tomography.report.model import model_sections
 from craton.tomography.report.posterior import posterior_section
 from craton.tomography.report.timing import timing_section
 from craton.tomography.results import Results, read_results
+from craton.tomography.theory.names import theory_name
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
@@ -149,18 +150,6 @@ def how_it_ended(results: Results) -> str:
         f"unfinished: this is what was saved up to iteration {last}; path coverage and waveforms are computed at the end "
         "of a run"
     )
-
-
-THEORIES = {
-    "pava": "path-average mode sums",
-    "nact": "mode sums with coupled branches, NACT",
-    "nact_in_plane": "mode sums with branches coupled in the plane of the great circle, NACT",
-}
-
-
-def theory_name(kind: str) -> str:
-    """In words; a record of another hand may have any."""
-    return THEORIES.get(kind, kind)
 
 
 def outside_solver(name: str) -> str:

@@ -44,7 +44,7 @@ OF_AXISEM = re.compile(r"(?P<station>[^_]+)_(?P<network>[^_]+)_disp_post(_.*)?_(
 
 
 ORIGIN_WITHIN_S = 60.0
-"""A file's origin may be a hypocentre's, which comes before the centroid by about the half duration, and by some seconds of error."""
+"""A file's origin may be a hypocentre's, which is before the centroid by about the half duration, and wrong by some seconds."""
 LAST_YEAR_OF_NO_DATE = 1970
 """Times of synthetic seismograms may count from nowhere: ObsPy takes a date that is unset for 1970, and SAC's year 0 for 1900."""
 
