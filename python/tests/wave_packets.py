@@ -9,6 +9,7 @@ from craton.tomography.data.paths import PathTable
 
 EVENTS, STATIONS, SAMPLES, STEP_S, PERIOD_S = 6, 8, 120, 10.0, 150.0
 HALF_PERIOD_S = 0.5 * PERIOD_S
+FILTER_S = (400.0, 250.0, 100.0, 80.0)
 
 
 def table():

@@ -121,6 +121,23 @@ class Outlier:
     """2 chi / N of its windows."""
 
 
+@dataclass(frozen=True)
+class PeriodBand:
+    """How a band of the filter's periods fits."""
+
+    longest_s: float
+    shortest_s: float
+    samples: float
+    """Independent samples: the squared residuals that noise alone would leave there, in its variances."""
+    misfit: float
+    """2 chi / N of the band, 1 where what is left is noise."""
+
+    @property
+    def text(self) -> str:
+        """Which periods."""
+        return f"{self.shortest_s:.0f} to {self.longest_s:.0f} s"
+
+
 SEEN_DEVIATIONS = 5.0
 """A part of a richer theory is in the data where it is so many times its standard deviation, ..."""
 SEEN_PART = 0.05
@@ -168,10 +185,17 @@ class Judgement:
     """Windows that are off by more than half a period."""
     windows: int = 0
     outliers: list[Outlier] = field(default_factory=list)
+    periods: list[PeriodBand] = field(default_factory=list)
+    """Bands of the filter, the longest periods first; none of too few samples."""
     theory: TheoryCheck | None = None
     """None where no richer theory was compared."""
     warnings: list[str] = field(default_factory=list)
     """In words; none where all is as it should be."""
+
+    @property
+    def by_period(self) -> str:
+        """Misfits of the bands, in one line."""
+        return "2 chi/N by period: " + ", ".join(f"{band.misfit:.3g} at {band.text}" for band in self.periods)
 
     @property
     def text(self) -> str:
@@ -180,7 +204,7 @@ class Judgement:
             f"2 chi/N = {self.fit:.3f} (1: what is left is noise), 2 chi_prior/n = {self.prior:.3f} (at most 1: the prior admits "
             "the model)"
         )
-        lines = [found] if self.theory is None else [found, self.theory.text]
+        lines = [found, *([self.by_period] if self.periods else []), *([self.theory.text] if self.theory else [])]
         return "\n".join([*lines, *(f"warning: {line}" for line in self.warnings)])
 
 
@@ -249,6 +273,8 @@ class RunRecord(Record):
     """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
     synthetics: str = ""
     """What has computed the seismograms g(m)."""
+    solver: str = ""
+    """How the outside solver names itself in solver.txt; where it has changed, all names in order."""
     sums: str = ""
     """How far another run of the same configuration may end from this one."""
     earth: str = ""

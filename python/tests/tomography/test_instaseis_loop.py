@@ -134,6 +134,7 @@ def test_the_loop_with_instaseis(config, database, tmp_path, capsys):
             break
     assert record is not None and record.finished
     assert record.synthetics.startswith("files from outside; derivatives of modes, pava")
+    assert record.solver == "Instaseis, prem_iso_light, 100 s"
     # g of the reference Earth beside the mode sum's: the theories' difference
     data = load_observations(folder.data)
     own = start.run(

@@ -6,21 +6,23 @@ import numpy as np
 import pytest
 from craton.tomography.folder import Judgement, Outlier
 from craton.tomography.inversion.judgement import judge, shifted_correlations, skipped_windows
-from wave_packets import EVENTS, HALF_PERIOD_S, PERIOD_S, SAMPLES, STATIONS, STEP_S, observations, waves
+from wave_packets import EVENTS, FILTER_S, HALF_PERIOD_S, PERIOD_S, SAMPLES, STATIONS, STEP_S, observations, waves
 
 
 def judged(predicted, data, chi_prior=20.0, unknowns=100) -> Judgement:
-    return judge(data, predicted.ravel(), chi_prior, unknowns, HALF_PERIOD_S)
+    return judge(data, predicted.ravel(), chi_prior, unknowns, HALF_PERIOD_S, FILTER_S)
 
 
 def test_a_good_end_has_no_warning():
     found = judged(waves(), observations(waves()))
     assert found.fit == pytest.approx(1.0, abs=0.05) and found.prior == pytest.approx(0.4)
     assert not found.warnings and not found.outliers and (found.skipped, found.windows) == (0, 48)
+    whole, by_period = found.text.splitlines()
     assert (
-        found.text
+        whole
         == f"2 chi/N = {found.fit:.3f} (1: what is left is noise), 2 chi_prior/n = 0.400 (at most 1: the prior admits the model)"
     )
+    assert by_period == found.by_period and by_period.startswith("2 chi/N by period: ")
 
 
 @pytest.mark.parametrize(

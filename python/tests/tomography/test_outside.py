@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import shutil
 import subprocess
@@ -28,11 +29,14 @@ from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.folder import RunFolder
+from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.status import status as find_status
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, cmtsolution
 from craton.tomography.outside.reading import read_windows
 from craton.tomography.posterior.strength import choose_strength
+from craton.tomography.report.page import statement
+from craton.tomography.results import read_results
 from craton.tomography.stored.run import read_data, read_problem
 
 SOLVER = Path(__file__).parents[3] / "examples" / "global" / "solver.py"
@@ -69,10 +73,26 @@ def commanded(config):
     return config.replaced("synthetics", kind="command", command=COMMAND)
 
 
-def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path):
+def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path, monkeypatch):
+    lines = []
+    monkeypatch.setattr(RunContext, "say", lambda _, text: lines.append(text))
     own = run(config.replaced("run", directory=str(tmp_path / "own")))
     found = run(commanded(config))
+    recoveries = [
+        line for line in lines if line.startswith("correlation of the recovered dlnVs with the filtered target: 0.")
+    ]
+    sums = "path-average mode sums"
+    assert [line.partition(" (")[2] for line in recoveries] == [
+        f"data by {sums}; inverted by {sums})",
+        f"data by {sums}; inverted by an outside solver (Craton's modes, pava), with derivatives of {sums})",
+    ]
     assert found.finished and found.synthetics.startswith("command: ") and own.synthetics == "modes, pava"
+    assert (found.solver, own.solver) == ("Craton's modes, pava", "")
+    assert json.loads(RunFolder(config.run.directory).record.read_text())["solver"] == found.solver
+    assert (
+        "an outside solver's (Craton's modes, pava)." in statement(read_results(RunFolder(config.run.directory))).text
+    )
+    assert "outside" not in statement(read_results(RunFolder(tmp_path / "own"))).text
     folder = RunFolder(config.run.directory)
     models, expected = folder.read_model()["models"], RunFolder(tmp_path / "own").read_model()["models"]
     assert np.linalg.norm(models[1] - expected[1]) < 0.15 * np.linalg.norm(expected[1])  # found: 0.11, of a few paths
@@ -158,8 +178,10 @@ def test_a_run_waits_and_is_resumed(config, tmp_path, capsys):
             if name != "model.csv" or number == 1:
                 assert mine == (theirs.parent / name).read_text()
         shutil.copytree(theirs, folder.path / "synthetics" / str(number) / "seismograms", dirs_exist_ok=True)
+        (folder.path / "synthetics" / str(number) / "solver.txt").write_text(f"SOLVER 1.{number}\n")
         record = inversion.resume(folder.path, None, MPI.COMM_SELF, report=False)
     assert record.finished and record.iterations[-1].chi_data == pytest.approx(other.iterations[-1].chi_data, rel=1e-6)
+    assert record.solver == folder.read_record().solver == "SOLVER 1.1; SOLVER 1.2"
     assert [session.at for session in record.sessions][:2] == ["", "iteration 1 of at most 1, synthetics"]
 
 
@@ -235,7 +257,7 @@ def rows(file, change):
         (lambda file: rows(file, lambda table: table + [1e7, 0.0]), "no T seismogram for path"),
         (lambda file: file.write_text("<html>not found</html>\n"), "two columns"),
     ],
-    ids=["missing", "short", "not a number", "sampling", "of another event", "another file"],
+    ids=["missing", "short", "not a number", "sampling", "of another time", "another file"],
 )
 def test_seismograms_that_are_not_right_are_named(answered, change, words):
     config, folder = answered
@@ -252,6 +274,70 @@ def test_seismograms_that_are_not_right_are_named(answered, change, words):
     text = str(problem.value)
     assert words in text and "\n" not in text and (file.name in text or file.parent.name in text)
     np.testing.assert_array_equal(read_windows(folder, observations.paths, config), whole)
+
+
+@pytest.mark.parametrize(
+    ("date_s", "header", "refused"),
+    [
+        (0.0, {}, ""),  # as SPECFEM3D_GLOBE writes it: the centroid time, o = 0
+        (-600.0, {"o": 600.0}, ""),  # counted from ten minutes before
+        (50.0, {}, ""),  # a hypocentre's time
+        (86400.0, {}, "one day"),
+        (-600.0, {}, "ten minutes"),
+        (0.0, {"o": 7200.0}, "two hours"),
+        (86400.0, {"nzyear": None}, ""),
+        (86400.0, {name: None for name in ("nzyear", "nzjday", "nzhour", "nzmin", "nzsec", "nzmsec")}, ""),
+        (86400.0, {"nzyear": 0, "nzjday": 1, "nzhour": 0, "nzmin": 0, "nzsec": 0, "nzmsec": 0}, ""),
+        (86400.0, {"nzyear": 1970, "nzjday": 1, "nzhour": 0, "nzmin": 0, "nzsec": 0, "nzmsec": 0}, ""),
+    ],
+    ids=[
+        "centroid", "from earlier", "hypocentre", "a day later", "ten minutes earlier", "two hours later", "without a year",
+        "without a date", "year 0", "epoch",
+    ],
+)  # fmt: skip
+def test_sac_files_of_another_event_are_refused(answered, tmp_path, date_s, header, refused):
+    """By the origin that a file states, date and o; a file that states none is read as it counts."""
+    config, folder = answered
+    table = load_observations(RunFolder(config.run.directory).data).paths
+    expected = read_windows(folder, table, config)
+    copy = ExchangeFolder(tmp_path / "sac")
+    shutil.copytree(folder.path, copy.path)
+    file = sorted(copy.seismograms.glob("*/*.sem.ascii"))[0]
+    sac = as_sac(file, table.events, date_s, header)
+    if not refused:
+        found = read_windows(copy, table, config)
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+        return
+    event = list(table.events.name).index(file.parent.name)
+    most_s = table.events.half_duration_s[event] + 60.0
+    with pytest.raises(UserError) as problem:
+        read_windows(copy, table, config)
+    text = str(problem.value)
+    assert text.startswith(f"{sac}: its origin time is 20") and "\n" not in text
+    assert f"of event {file.parent.name} {table.events.origin_time[event][:19]}" in text
+    assert text.endswith(f"; allowed: at most {most_s:.0f} s apart, or no date")
+
+
+def as_sac(file, events, date_s, header):
+    """A text file's seismogram as SAC in its place. date_s: of the reference time, after the centroid; header: what is other."""
+    from obspy import UTCDateTime
+    from obspy.io.sac import SACTrace
+
+    seconds, metres = np.loadtxt(file).T
+    network, station, channel, *_ = file.name.split(".")
+    date = UTCDateTime(events.origin_time[list(events.name).index(file.parent.name)]) + date_s
+    sac = SACTrace(
+        b=seconds[0] + header.get("o", 0.0), o=header.get("o", 0.0), delta=seconds[1] - seconds[0], data=metres.astype(np.float32),
+        knetwk=network, kstnm=station, kcmpnm=channel, nzyear=date.year, nzjday=date.julday, nzhour=date.hour, nzmin=date.minute,
+        nzsec=date.second, nzmsec=date.microsecond // 1000,
+    )  # fmt: skip
+    for name, value in header.items():
+        if name.startswith("nz"):
+            setattr(sac, name, value)
+    file.unlink()
+    out = file.with_name(f"{network}.{station}.{channel}.sem.sac")
+    sac.write(str(out))
+    return out
 
 
 def test_a_run_with_a_wrong_seismogram_loses_nothing(answered):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from craton.tomography.folder import RunFolder
+from craton.tomography.folder import CoverageCorrelation, RunFolder
 from craton.tomography.inversion import theory_check
 from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.judgement import judge
+from craton.tomography.inversion.say import about_recovery
 from craton.tomography.inversion.theory_check import compared, sampled
-from wave_packets import HALF_PERIOD_S, observations, waves
+from craton.tomography.theory.names import inverted_by, theory_name
+from wave_packets import FILTER_S, HALF_PERIOD_S, observations, waves
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -40,9 +42,21 @@ def test_the_sample_is_the_seed_s():
 
 def test_the_judgement_says_it():
     found = compared("nact", 5, np.ones(100), np.ones(100))
-    judged = judge(observations(waves()), waves().ravel(), 20.0, 100, HALF_PERIOD_S, found)
+    judged = judge(observations(waves()), waves().ravel(), 20.0, 100, HALF_PERIOD_S, FILTER_S, found)
     assert len(judged.warnings) == 1 and "the data ask for a richer theory than the run's" in judged.warnings[0]
     assert 'take [theory] kind = "nact"' in judged.text
+
+
+def test_recovery_names_both_theories():
+    """The demo's: one theory has made the data, two invert them."""
+    found = CoverageCorrelation(0.8404, [300.0], [0.8], 321, 0.7)
+    line = about_recovery(found, theory_name("nact"), inverted_by(theory_name("nact_in_plane"), "pava"))
+    assert line == (
+        "correlation of the recovered dlnVs with the filtered target: 0.840 at the 321 lateral knots whose path coverage is in the "
+        "upper half, 0.700 at all (data by mode sums with coupled branches, NACT; inverted by mode sums with branches coupled in "
+        "the plane of the great circle, NACT, with derivatives of path-average mode sums)"
+    )
+    assert inverted_by(theory_name("pava"), "pava") == "path-average mode sums" and theory_name("other") == "other"
 
 
 @pytest.mark.parametrize(("by", "windows", "seen"), [("pava", 60, False), ("nact", 60, True), ("nact", 0, None)])

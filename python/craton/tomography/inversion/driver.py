@@ -44,6 +44,7 @@ from craton.tomography.inversion.stopping import reason_to_stop
 from craton.tomography.model.knots import coverage_correlation
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import misfit
+from craton.tomography.theory.names import inverted_by, theory_name
 
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
@@ -136,6 +137,12 @@ class Inversion:
         self.finish(at_the_end)
         return self.record
 
+    def save(self, more: dict[str, Any] | None = None) -> None:
+        """Models and record as they stand. more: for model.h5."""
+        if self.outside is not None:
+            self.record.solver = self.outside.solvers()
+        self.files.save(self.state, self.basis, self.target, more)
+
     def find_step(self) -> FoundStep:
         """The Gauss-Newton step from the latest model."""
         return self.steps.solve(self.assembly.hessian, self.linearise(), self.state)
@@ -174,7 +181,7 @@ class Inversion:
         self.run.say(
             f"now {compared} beyond {state.period_s:.0f} s" if state.period_s else "now waveforms of all periods"
         )
-        self.files.save(state, self.basis, self.target)
+        self.save()
 
     def linearise(self) -> Linearised:
         """Hessian, gradient and misfit at the latest model; from hessian.h5 where an earlier session has left them."""
@@ -226,7 +233,7 @@ class Inversion:
         entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0
         state.iterations.append(entry)
         self.run.say(iteration_line(entry))
-        self.files.save(state, self.basis, self.target)
+        self.save()
         self.files.drop_iteration()
         self.files.take_place()
         if self.schedule.is_done_with(state.period_s, state.iterations):
@@ -253,13 +260,23 @@ class Inversion:
         if (target := self.target) is not None:
             recovered = on_root(run.comm, lambda: coverage_correlation(self.basis, self.structure, target, coverage))
             self.record.correlation = recovered
-            run.say(about_recovery(recovered))
+            run.say(about_recovery(recovered, *self.theories()))
         if self.corrections.size:
             self.tell_of_corrections()
         if at_the_end is not None:
             at_the_end(self)
         self.record.finished = True
-        self.files.save(state, self.basis, self.target, {**more, "coverage": coverage})
+        self.save({**more, "coverage": coverage})
+
+    def theories(self) -> tuple[str, str]:
+        """What made the data of the target, and what inverts them, in words. Collective."""
+        config, of = self.run.config, self.run.config.theory
+        made = (config.target.theory if config.target is not None else "") or of.kind
+        by = theory_name(of.kind)
+        if self.outside is not None:
+            name = self.outside.solvers()
+            by = f"an outside solver{f' ({name})' if name else ''}"
+        return theory_name(made), inverted_by(by, of.of_panels)
 
     def tell_of_corrections(self) -> None:
         """What was found of earthquakes and stations: in the record, and as tables."""
@@ -299,8 +316,17 @@ class Inversion:
         """What the end is worth. predicted: g of the last model."""
         chi_prior, half_s = self.state.iterations[-1].chi_prior, self.schedule.half_period_s(0.0)
         unknown = {kind.of for kind in self.corrections.kinds}
+        periods_s = self.run.config.data.filter_periods_s
         return judge(
-            self.observations, predicted, chi_prior, len(self.prior.mean), half_s, theory, unknown, self.run.comm
+            self.observations,
+            predicted,
+            chi_prior,
+            len(self.prior.mean),
+            half_s,
+            periods_s,
+            theory,
+            unknown,
+            self.run.comm,
         )
 
     # ---------------------------------------------------------------------------------------------- table and record
@@ -316,7 +342,7 @@ class Inversion:
                 state.period_s, why = self.schedule.first(g)
             if why:
                 self.run.say(why)
-            self.files.save(state, self.basis, self.target)
+            self.save()
         elif self.schedule.is_done_with(state.period_s, state.iterations):  # killed before it could say so
             self.fit_shorter_periods()
         self.count_long_periods()

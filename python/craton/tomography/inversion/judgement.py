@@ -5,6 +5,7 @@
     2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
     cycle skips            windows whose predicted waves fit best when shifted by more than half a period
     outliers               earthquakes and stations whose windows are worse than the others'
+    periods                bands of the filter that are worse than its others (period_bands.py)
     theory                 what of a richer theory the residuals hold (theory_check.py)
 
 A fit to the noise does not make a theory right: what a poor theory does wrong, structure can explain.
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from craton.runs.words import counted
 from craton.tomography.data.observations import Observations
-from craton.tomography.folder import Judgement, Outlier, TheoryCheck
+from craton.tomography.folder import Judgement, Outlier, PeriodBand, TheoryCheck
+from craton.tomography.inversion.period_bands import bands_of_periods
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -36,6 +38,9 @@ SKIPPED_CORRELATION = 0.7
 """A window whose waves, shifted, are less alike than this is bad in another way than by a skipped cycle."""
 OUTLIER = 2.0
 """An earthquake or station is an outlier where its misfit per sample is so many times the whole one, and above this itself."""
+WORSE_PERIODS = 3.0
+"""The same of a band of periods, beside the filter's other bands. Where noise of a filter counts as noise of a correlation time,
+the shortest third of the filter's periods has up to 2.9 times what the others have, by C_d alone."""
 MOST_NAMED = 3
 OF = {"earthquake": "event", "station": "station"}
 UNKNOWNS = {"earthquake": "origin times, centroids and moment tensors", "station": "times and gains of stations"}
@@ -47,14 +52,15 @@ def judge(
     chi_prior: float,
     unknowns: int,
     longest_s: float,
+    filter_periods_s: Sequence[float],
     theory: TheoryCheck | None = None,
     unknown: Set[str] = frozenset(),
     comm: MPI.Comm | None = None,
 ) -> Judgement:
     """Of a run's last model. Collective where there is a comm, whose ranks then share out the windows.
 
-    predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip. theory: what a richer one adds.
-    unknown: event and station, where [corrections] has unknowns of them.
+    predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip. filter_periods_s: of the data.
+    theory: what a richer one adds. unknown: event and station, where [corrections] has unknowns of them.
     """
     table, per_window = data.paths, data.of_windows(Observations.white_squares, predicted, comm)
     samples, total = data.independent, float(data.independent.sum())
@@ -66,6 +72,7 @@ def judge(
         ("station", table.station, table.stations.name),
     ):
         found.outliers += outliers(kind, of, names, per_window, samples, fit)
+    found.periods = bands_of_periods(data, predicted, filter_periods_s, comm)
     found.warnings = list(warnings(found, total, unknowns, unknown))
     return found
 
@@ -113,7 +120,26 @@ def warnings(found: Judgement, samples: float, unknowns: int, unknown: Set[str] 
             lines.append(
                 f"{counted(len(worst), kind)} {fits} much worse than the others, by 2 chi/N: {named}{more}{cure}"
             )
+    for band, others in worse_periods(found.periods):
+        lines.append(
+            f"periods of {band.text} fit worse: 2 chi/N {band.misfit:.2g} beside {others:.2g} of the filter's others. The noise "
+            "may be stronger there than sigma and its correlation say, or the theory poorer"
+        )
     return lines
+
+
+def worse_periods(bands: Sequence[PeriodBand]) -> list[tuple[PeriodBand, float]]:
+    """Bands that fit much worse than the others, with 2 chi/N of those."""
+    found = list[tuple[PeriodBand, float]]()
+    for band in bands:
+        others = [other for other in bands if other is not band]
+        if not others:
+            continue
+        rest = sum(other.misfit * other.samples for other in others) / sum(other.samples for other in others)
+        scatter = DEVIATIONS * np.sqrt(2.0 / band.samples)
+        if band.misfit > max(WORSE_PERIODS * max(rest, 1.0), 1.0 + scatter):
+            found.append((band, rest))
+    return found
 
 
 def outliers(kind: str, of: i64, names: Sequence[str], per_window: f64, samples: f64, fit: float) -> list[Outlier]:

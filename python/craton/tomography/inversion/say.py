@@ -39,10 +39,10 @@ def iteration_line(it: IterationRecord) -> str:
     return line
 
 
-def about_recovery(found: CoverageCorrelation) -> str:
-    """How well the target is found, in a sentence."""
+def about_recovery(found: CoverageCorrelation, data_by: str, inverted: str) -> str:
+    """How well the target is found, in a sentence. data_by, inverted: the theories of the data and of the inversion, in words."""
     return (
         f"correlation of the recovered dlnVs with the filtered target: {found.overall:.3f} "
         f"at the {found.knots} lateral knots whose path coverage is in the upper half, "
-        f"{found.all_knots:.3f} at all"
+        f"{found.all_knots:.3f} at all (data by {data_by}; inverted by {inverted})"
     )

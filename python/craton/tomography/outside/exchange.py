@@ -7,7 +7,7 @@
         STATIONS                       as SPECFEM3D_GLOBE reads it
         windows.csv                    which component is wanted where, until when
         seismograms/<event>/           what the solver leaves: NET.STA.CHANNEL.sem.ascii, SAC, MiniSEED, ...; displacement in metres
-        solver.txt                     optional: how the solver names itself, kept in g.h5
+        solver.txt                     optional: how the solver names itself, kept in g.h5 and the run's record
         solver.log                     what a command has printed
         solver/<event>.log             the same through an engine; all.log of a command for all
         engine/                        what an engine keeps
@@ -105,6 +105,10 @@ class ExchangeFolder:
         remove_half_written([self.path])
         with replaced(self.path / "g.h5") as aside:
             write_hdf5(aside, {"g": g, "units": "m, all windows one after the other", "solver": self.solver()})
+
+    def solver_of_g(self) -> str:
+        """The name that is kept with the windows; "" where there is none, or no windows yet."""
+        return str(read_hdf5(self.path / "g.h5", leave_out=("g",)).get("solver", "")) if self.read else ""
 
     def load(self) -> f64:
         """The windows."""

@@ -84,6 +84,13 @@ class OutsideSynthetics:
         """As Synthetics says."""
         return self.observations.chi(self.seismograms(model), self.comm)
 
+    def solvers(self) -> str:
+        """How the solvers of all models so far name themselves, those of earlier sessions too; "" where they do not."""
+        return on_root(
+            self.comm,
+            lambda: "; ".join(dict.fromkeys(name for folder in self._folders() if (name := folder.solver_of_g()))),
+        )
+
     # ------------------------------------------------------------------------------------------------------ on rank 0
 
     def _found(self, model: f64) -> tuple[str, f64 | None]:

@@ -40,6 +40,7 @@ from craton.tomography.report.model import model_sections
 from craton.tomography.report.posterior import posterior_section
 from craton.tomography.report.timing import timing_section
 from craton.tomography.results import Results, read_results
+from craton.tomography.theory.names import theory_name
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
@@ -151,33 +152,27 @@ def how_it_ended(results: Results) -> str:
     )
 
 
-THEORIES = {
-    "pava": "path-average mode sums",
-    "nact": "mode sums with coupled branches, NACT",
-    "nact_in_plane": "mode sums with branches coupled in the plane of the great circle, NACT",
-}
-
-
-def theory_name(kind: str) -> str:
-    """In words; a record of another hand may have any."""
-    return THEORIES.get(kind, kind)
+def outside_solver(name: str) -> str:
+    """A sentence on the inversion's seismograms. name: the solver's own; "" where it has none."""
+    return f"The inversion's seismograms are an outside solver's{f' ({name})' if name else ''}."
 
 
 def statement(results: Results) -> Notice:
     """Where the data come from: the first thing a reader must know."""
     record, attributes = results.record, results.observations.attributes
     synthetic = "The observed data are synthetic."
+    own = record.config.get("synthetics", {}).get("kind", "modes") == "modes"
     if results.target is None:
+        outside = "" if own else f" {outside_solver(record.solver)}"
         origin = f"read from a file; their origin: {attributes.get('origin', 'unknown')}."
         if attributes.get("kind") == "synthetic":
-            return Notice(f"They were {origin}", synthetic)
-        return Notice(f"Data: {origin}")
+            return Notice(f"They were {origin}{outside}", synthetic)
+        return Notice(f"Data: {origin}{outside}")
     percent = 100 * float(attributes.get("noise_fraction", 0))
     wanted, of = record.config.get("target") or {}, record.config["theory"]
     theory = theory_name(of["kind"])
     by = f"with the same theory as the inversion's seismograms ({theory})"
     made = wanted.get("theory", "") or of["kind"]
-    own = record.config.get("synthetics", {}).get("kind", "modes") == "modes"
     if not own:
         by = f"with {theory_name(made)},"
     elif made != of["kind"]:
@@ -185,7 +180,7 @@ def statement(results: Results) -> Notice:
     derivatives = ""
     if not own or of.get("derivatives"):
         derivatives = f" The inversion's derivatives are from {theory_name(results.theory_of_derivatives)}."
-        derivatives += "" if own else " Its seismograms are an outside solver's."
+        derivatives += "" if own else f" {outside_solver(record.solver)}"
     in_band = " in the filter's band" if "independent_part" in attributes else ""
     wrong = [kind.text for kind in KINDS if wanted.get(f"wrong_{kind.name}")]
     spoilt = f" The inversion was given wrong values of: {', '.join(wrong)}." if wrong else ""
@@ -209,6 +204,8 @@ def verdict(results: Results) -> Notice | None:
     if not lines:
         lines = ["The data are fitted to their noise, no cycle is skipped, and the prior admits the model."]
     figures = f" (2χ/N = {found.fit:.3f}, 1 is expected; 2χ of the prior / n = {found.prior:.3f}, at most 1 is)"
+    if found.periods:
+        figures += f" {found.by_period.replace('2 chi/N by', '2χ/N by')}."
     if found.theory is not None:
         figures += f" Theory: {found.theory.text}."
     return Notice(" ".join(lines) + figures, "Read with care." if found.warnings else "How it ended.")

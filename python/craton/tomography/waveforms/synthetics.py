@@ -43,6 +43,12 @@ OF_AXISEM = re.compile(r"(?P<station>[^_]+)_(?P<network>[^_]+)_disp_post(_.*)?_(
 """Names of AxiSEM's seismograms after its post-processing, with receiver components enz."""
 
 
+ORIGIN_WITHIN_S = 60.0
+"""A file's origin may be a hypocentre's, which is before the centroid by about the half duration, and wrong by some seconds."""
+LAST_YEAR_OF_NO_DATE = 1970
+"""Times of synthetic seismograms may count from nowhere: ObsPy takes a date that is unset for 1970, and SAC's year 0 for 1900."""
+
+
 class SyntheticSource(Protocol):
     """Where synthetic seismograms come from. Not collective; not thread-safe."""
 
@@ -311,19 +317,26 @@ class FolderSynthetics(_OtherSolver):
         return table[:, 1].copy(), float(table[0, 0]), step
 
     def _by_obspy(self, event: int, file: Path) -> tuple[f64, float, float]:
-        """SAC files may count from the event (its origin time in `o`); other times are absolute."""
+        """SAC files may count from the event (its origin time in `o`); other times are absolute. UserError for another event's."""
         from obspy import UTCDateTime
 
         allowed = "SAC or MiniSEED, metres"
         stream = read_by_obspy("read", file, allowed)
         with readable(file, allowed, ""):  # a header may say anything
             trace = stream[0]
-            sac = trace.stats.get("sac", {})
-            if "o" in sac:
-                start_s = float(sac["b"]) - float(sac["o"])
-            else:
-                start_s = float(trace.stats.starttime - UTCDateTime(self._events.origin_time[event]))
-            return np.asarray(trace.data, float), start_s, float(trace.stats.delta)
+            sac, centroid = trace.stats.get("sac", {}), UTCDateTime(self._events.origin_time[event])
+            samples, delta_s = np.asarray(trace.data, float), float(trace.stats.delta)
+            if "o" not in sac:
+                return samples, float(trace.stats.starttime - centroid), delta_s
+            start_s = float(sac["b"]) - float(sac["o"])
+            origin = trace.stats.starttime - start_s
+        most_s = float(self._events.half_duration_s[event]) + ORIGIN_WITHIN_S
+        if origin.year > LAST_YEAR_OF_NO_DATE and abs(origin - centroid) > most_s:
+            raise UserError(
+                f"{file}: its origin time is {origin}, that of event {self._events.name[event]} {centroid}; "
+                f"allowed: at most {most_s:.0f} s apart, or no date"
+            )
+        return samples, start_s, delta_s
 
 
 class InstaseisSynthetics(_OtherSolver):

@@ -119,12 +119,12 @@ def test_files_of_obspy(source, tmp_path, kind):
     folder.mkdir()
     for letter, samples in components().items():
         one = trace(f"AE.113A..MX{letter}", samples, UTCDateTime(CENTROID) - 100, 0.5)
-        if kind == "SAC with origin":  # SPECFEM's: seconds from an origin, whatever the reference time is
-            one.stats.starttime = UTCDateTime(1999, 1, 1) - 100
+        if kind == "SAC with origin":  # seconds from an origin that has no date
+            one.stats.starttime = UTCDateTime(1970, 1, 1) - 100
             one.stats.sac = {
                 "b": -100.0,
                 "o": 0.0,
-                "nzyear": 1999,
+                "nzyear": 1970,
                 "nzjday": 1,
                 "nzhour": 0,
                 "nzmin": 0,
