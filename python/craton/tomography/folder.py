@@ -184,6 +184,10 @@ class Judgement:
     skipped: int = 0
     """Windows that are off by more than half a period."""
     windows: int = 0
+    reversed: int = 0
+    """Windows that fit best with their sign reversed."""
+    reversed_stations: list[str] = field(default_factory=list)
+    """Those with more than half of their windows among them."""
     outliers: list[Outlier] = field(default_factory=list)
     periods: list[PeriodBand] = field(default_factory=list)
     """Bands of the filter, the longest periods first; none of too few samples."""

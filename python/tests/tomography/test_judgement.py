@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from craton.tomography.folder import Judgement, Outlier
-from craton.tomography.inversion.judgement import judge, shifted_correlations, skipped_windows
+from craton.tomography.inversion.judgement import judge, reversed_windows, shifted_correlations, skipped_windows
 from wave_packets import EVENTS, FILTER_S, HALF_PERIOD_S, PERIOD_S, SAMPLES, STATIONS, STEP_S, observations, waves
 
 
@@ -51,10 +51,30 @@ def test_skipped_cycles_are_counted():
     )
 
 
-def test_noise_alone_skips_no_cycle():
+def test_reversed_signs_are_counted_and_stations_named():
+    """Two stations of the wrong polarity, and a window of another; waves that are late are not reversed."""
+    data = waves()
+    data[3::STATIONS] *= -1.0
+    data[5::STATIONS] *= -1.0
+    data[STATIONS] *= -1.0
+    data[0] = waves(0.5 * PERIOD_S)[0]
+    found = observations(data)
+    inverse = reversed_windows(found, found.observed, waves().ravel(), HALF_PERIOD_S)
+    assert set(np.flatnonzero(inverse)) == {*range(3, 48, STATIONS), *range(5, 48, STATIONS), STATIONS}
+    judgement = judged(waves(), found)
+    assert (judgement.reversed, judgement.reversed_stations) == (2 * EVENTS + 1, ["N.S3", "N.S5"])
+    assert any(
+        f"{2 * EVENTS + 1} windows of 48 fit best with their sign reversed, most windows of N.S3, N.S5; they are left out"
+        in line
+        for line in judgement.warnings
+    )
+
+
+def test_noise_alone_skips_no_cycle_and_has_no_sign():
     data = np.random.default_rng(3).standard_normal((EVENTS * STATIONS, SAMPLES))
     found = observations(data)
-    assert not skipped_windows(found, found.observed, waves().ravel(), HALF_PERIOD_S).any()
+    for tell in (skipped_windows, reversed_windows):
+        assert not tell(found, found.observed, waves().ravel(), HALF_PERIOD_S).any()
 
 
 def test_outliers_are_named():

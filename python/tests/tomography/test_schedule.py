@@ -219,7 +219,10 @@ def test_long_periods_may_compare_other_things_than_waveforms():
     late[5], late[7] = waves(110.0)[5], np.random.default_rng(1).normal(size=late.shape[1])
     assert np.flatnonzero(order.left_out(late.ravel(), 0.0)).tolist() == [5]  # whose cycles are skipped
     assert np.flatnonzero(order.left_out(late.ravel(), 250.0)).tolist() == [7]  # which no shift makes alike
-    late[6] = waves(140.0)[6]
+    late[3] = -waves()[3]  # of the other sign
+    assert np.flatnonzero(order.left_out(late.ravel(), 0.0)).tolist() == [3, 5]
+    assert np.flatnonzero(order.left_out(late.ravel(), 250.0)).tolist() == [3, 7]
+    late[3], late[6] = waves()[3], waves(140.0)[6]
     assert np.flatnonzero(order.left_out(late.ravel(), 250.0)).tolist() == [6, 7]
     assert data.emphasis == Emphasis()
     order, _ = schedule(first_misfit="envelope")

@@ -38,6 +38,10 @@ def test_the_sample_is_the_seed_s():
     assert sampled(1000, 100, 1).sum() == 100 and sampled(50, 100, 1).all()
     assert np.array_equal(sampled(1000, 100, 1), sampled(1000, 100, 1))
     assert not np.array_equal(sampled(1000, 100, 1), sampled(1000, 100, 2))
+    wrong = np.arange(1000) % 3 == 0
+    few = sampled(1000, 700, 1, wrong)
+    assert few.sum() == 666 and not few[wrong].any()
+    assert np.array_equal(sampled(1000, 100, 1, np.zeros(1000, bool)), sampled(1000, 100, 1))
 
 
 def test_the_judgement_says_it():

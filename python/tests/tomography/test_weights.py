@@ -75,26 +75,41 @@ def test_the_hessian_is_of_the_weights(clean, tmp_path):
     assert chi < whole.assemble(problem.world, problem.model, problem.hessian)[2]
 
 
-@pytest.mark.parametrize("robust", ["student", pytest.param("huber", marks=pytest.mark.long)])
-def test_windows_of_the_wrong_sign_do_little_harm(clean, tmp_path, robust):
-    """A seismometer with its poles exchanged: each eighth window of the data is turned round."""
+def apart(clean, tmp_path, spoil, **inversion):
+    """How far the model of spoiled data lies from that of the right ones, relative to it; and the run's folder.
+
+    spoil: what each eighth window is multiplied by.
+    """
     config, folder = clean
     spoiled = tmp_path / "data.h5"
     spoiled.write_bytes(folder.data.read_bytes())
     with h5py.File(spoiled, "r+") as file:
         ends = np.concatenate([[0], np.cumsum(file["paths/samples"])])
         for window in range(0, len(ends) - 1, 8):
-            file["observed"][ends[window] : ends[window + 1]] *= -1.0
-    truth = folder.read_model()["models"][-1]
-    apart = {}
-    for kind in ("none", robust):
-        made = config.replaced("data", kind="file", file=str(spoiled)).replaced("run", directory=str(tmp_path / kind))
-        made = dataclasses.replace(made, target=None).replaced(
-            "inversion", robust=kind, max_iterations=4, long_periods_first=False
-        )
-        start.run(made, MPI.COMM_SELF, report=False)
-        apart[kind] = float(
-            np.linalg.norm(RunFolder(made.run.directory).read_model()["models"][-1] - truth) / np.linalg.norm(truth)
-        )
-    print(apart)
-    assert apart[robust] < {"huber": 0.75, "student": 0.5}[robust] * apart["none"]
+            file["observed"][ends[window] : ends[window + 1]] *= spoil
+    made = config.replaced("data", kind="file", file=str(spoiled))
+    made = made.replaced("run", directory=str(tmp_path / "-".join(map(str, inversion.values()))))
+    made = dataclasses.replace(made, target=None).replaced("inversion", max_iterations=4, **inversion)
+    start.run(made, MPI.COMM_SELF, report=False)
+    truth, of = folder.read_model()["models"][-1], RunFolder(made.run.directory)
+    return float(np.linalg.norm(of.read_model()["models"][-1] - truth) / np.linalg.norm(truth)), of
+
+
+@pytest.mark.parametrize("robust", ["student", pytest.param("huber", marks=pytest.mark.long)])
+def test_windows_of_a_wrong_gain_do_little_harm(clean, tmp_path, robust):
+    """A response that is wrong by a factor."""
+    found = {kind: apart(clean, tmp_path, 5.0, robust=kind, long_periods_first=False)[0] for kind in ("none", robust)}
+    print(found)
+    assert found[robust] < {"huber": 0.75, "student": 0.5}[robust] * found["none"]
+
+
+def test_windows_of_the_wrong_sign_are_left_out(clean, tmp_path):
+    """A seismometer with its poles exchanged. The end says how many windows there are."""
+    found, folder = apart(clean, tmp_path, -1.0, robust="none")
+    windows = len(load_observations(clean[1].data).paths)
+    told = folder.read_record().judgement
+    print(found, told.reversed, told.warnings)
+    assert told.reversed == -(-windows // 8) and found < 0.4
+    assert any(
+        f"{told.reversed} windows of {windows} fit best with their sign reversed" in each for each in told.warnings
+    )

@@ -300,6 +300,7 @@ class Inversion:
             return check_theory(
                 self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.corrected_observations(), self.structure,
                 predicted, config.theory.check_windows, config.run.seed, run.nodes, run.threads, run.say,
+                self.schedule.left_out(predicted, 0.0),
             )  # fmt: skip
 
     @property

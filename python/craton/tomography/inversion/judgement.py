@@ -4,6 +4,7 @@
                            N counts samples that are independent: of noise in a band fewer than there are
     2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
     cycle skips            windows whose predicted waves fit best when shifted by more than half a period
+    reversed               windows that fit best with the other sign
     outliers               earthquakes and stations whose windows are worse than the others'
     periods                bands of the filter that are worse than its others (period_bands.py)
     theory                 what of a richer theory the residuals hold (theory_check.py)
@@ -13,7 +14,7 @@ A fit to the noise does not make a theory right: what a poor theory does wrong, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,8 +35,8 @@ DEVIATIONS = 5.0
 """A misfit of noise alone scatters by sqrt(2 / N) about 1; beyond so many of these it is no scatter."""
 SLACK = 0.03
 """What sigma, which is an estimate, may be wrong by in a misfit before it is worth a word."""
-SKIPPED_CORRELATION = 0.7
-"""A window whose waves, shifted, are less alike than this is bad in another way than by a skipped cycle."""
+ALIKE = 0.7
+"""A window whose waves, shifted, are less alike than this is bad in another way than by a skipped cycle or a reversed sign."""
 OUTLIER = 2.0
 """An earthquake or station is an outlier where its misfit per sample is so many times the whole one, and above this itself."""
 WORSE_PERIODS = 3.0
@@ -67,6 +68,9 @@ def judge(
     fit = float(per_window.sum()) / total
     skipped = data.of_windows(lambda some, g: skipped_windows(some, some.observed, g, longest_s), predicted, comm)
     found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table), theory=theory)
+    inverse = data.of_windows(lambda some, g: reversed_windows(some, some.observed, g, longest_s), predicted, comm)
+    found.reversed = int(inverse.sum())
+    found.reversed_stations = mostly(inverse, table.station, table.stations.name)
     for kind, of, names in (
         ("earthquake", table.event, table.events.name),
         ("station", table.station, table.stations.name),
@@ -100,6 +104,14 @@ def warnings(found: Judgement, samples: float, unknowns: int, unknown: Set[str] 
         lines.append(
             f"{counted(found.skipped, 'window')} of {found.windows} are off by more than half a period: their cycles are skipped, "
             "and they pull the model the wrong way"
+        )
+    if found.reversed:
+        at = ", most windows of " + ", ".join(found.reversed_stations[:MOST_NAMED]) if found.reversed_stations else ""
+        if (unnamed := len(found.reversed_stations) - MOST_NAMED) > 0:
+            at += f" and {counted(unnamed, 'station')} more"
+        lines.append(
+            f"{counted(found.reversed, 'window')} of {found.windows} fit best with their sign reversed{at}; they are left out. "
+            "Look at the polarity of sensors, and at moment tensors"
         )
     if found.theory is not None and found.theory.seen:
         lines.append(
@@ -153,34 +165,59 @@ def outliers(kind: str, of: i64, names: Sequence[str], per_window: f64, samples:
     return [Outlier(kind, names[row], int(windows[row]), float(misfit[row])) for row in ordered]
 
 
+def mostly(which: NDArray[np.bool_], of: i64, names: Sequence[str]) -> list[str]:
+    """Stations more than half of whose windows are among these, those with the most of them first."""
+    count, among = np.bincount(of), np.bincount(of, weights=which)
+    rows = np.flatnonzero(among > 0.5 * count)
+    return [names[row] for row in rows[np.argsort(-among[rows], kind="stable")]]
+
+
 def skipped_windows(data: Observations, observed: f64, predicted: f64, longest_s: float) -> NDArray[np.bool_]:
     """Windows whose predicted waves, shifted by more than longest_s, fit better than shifted by less, and well.
 
     observed: the data, or what a filter leaves of them, as of the predicted waves.
     """
-    table = data.paths
-    reach = int(np.ceil(2.0 * longest_s / table.sample_interval_s))
-    near = int(np.floor(longest_s / table.sample_interval_s))
-    found = np.zeros(len(table), bool)
-    for window, (first, last) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
-        d, g = observed[first:last], predicted[first:last]
-        correlations = shifted_correlations(d, g, min(reach, (last - first) // 2))
-        middle = len(correlations) // 2
-        close = correlations[max(0, middle - near) : middle + near + 1].max()
-        best = correlations.max()
-        found[window] = best > max(close, SKIPPED_CORRELATION)
-    return found
+
+    def skips(d: f64, g: f64) -> bool:
+        near, far = _near_and_far(data, d, g, longest_s)
+        return bool(far.max() > max(near.max(), ALIKE))
+
+    return _of_each(data, observed, predicted, skips)
+
+
+def reversed_windows(data: Observations, observed: f64, predicted: f64, longest_s: float) -> NDArray[np.bool_]:
+    """Windows that fit well with their sign reversed, and better so than however shifted: of a sensor of the wrong polarity, say.
+
+    Arguments as of skipped_windows.
+    """
+
+    def is_reversed(d: f64, g: f64) -> bool:
+        near, far = _near_and_far(data, d, g, longest_s)
+        return bool(-near.min() > max(far.max(), ALIKE))
+
+    return _of_each(data, observed, predicted, is_reversed)
 
 
 def unlike_windows(data: Observations, observed: f64, predicted: f64, furthest_s: float) -> NDArray[np.bool_]:
     """Windows whose predicted waves are unlike the data, whatever shift of at most furthest_s they are given."""
-    table = data.paths
-    reach = int(np.ceil(furthest_s / table.sample_interval_s))
-    found = np.zeros(len(table), bool)
-    for window, (first, last) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
-        d, g = observed[first:last], predicted[first:last]
-        found[window] = shifted_correlations(d, g, min(reach, last - first - 1)).max() < SKIPPED_CORRELATION
-    return found
+    reach = int(np.ceil(furthest_s / data.paths.sample_interval_s))
+    return _of_each(
+        data, observed, predicted, lambda d, g: shifted_correlations(d, g, min(reach, len(d) - 1)).max() < ALIKE
+    )
+
+
+def _of_each(data: Observations, observed: f64, predicted: f64, tell: Callable[[f64, f64], bool]) -> NDArray[np.bool_]:
+    ends = data.paths.offsets
+    windows = zip(ends[:-1], ends[1:], strict=True)
+    return np.array([tell(observed[first:last], predicted[first:last]) for first, last in windows], bool)
+
+
+def _near_and_far(data: Observations, d: f64, g: f64, longest_s: float) -> tuple[f64, f64]:
+    """Correlations of a window for shifts of at most longest_s, and of at most twice as much."""
+    interval_s = data.paths.sample_interval_s
+    far = shifted_correlations(d, g, min(int(np.ceil(2.0 * longest_s / interval_s)), len(d) // 2))
+    middle, near = len(far) // 2, int(np.floor(longest_s / interval_s))
+    return far[max(0, middle - near) : middle + near + 1], far
 
 
 def shifted_correlations(d: f64, g: f64, reach: int) -> f64:

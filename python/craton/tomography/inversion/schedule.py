@@ -3,7 +3,7 @@
 A wave that arrives more than half a period early or late fits best one cycle off, and pulls the model the wrong way. Long periods
 bear larger shifts, and arrival times and envelopes have no cycles. Where the starting model skips cycles, the run begins with
 [inversion] first_misfit of periods beyond first_periods_s, one after the other, and ends with waveforms of all periods. In every
-iteration of waveforms and arrival times, windows whose cycles are skipped are left out until they fit.
+iteration of waveforms and arrival times, windows whose cycles are skipped, or whose sign is reversed, are left out until they fit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from craton.runs.words import counted
 from craton.tomography.data.emphasis import COMPARED, filtered, low_pass_taps
-from craton.tomography.inversion.judgement import skipped_windows, unlike_windows
+from craton.tomography.inversion.judgement import reversed_windows, skipped_windows, unlike_windows
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -73,7 +73,8 @@ class Schedule:
     def left_out(self, predicted: f64, period_s: float) -> NDArray[np.bool_]:
         """The windows that tell nothing right of such periods by what is compared of them. Collective where there is a comm.
 
-        Cycles are skipped, or, of arrival times, the waves are unlike the predicted ones however shifted. Of envelopes: none.
+        Cycles are skipped, the sign is reversed, or, of arrival times, the waves are unlike the predicted ones however shifted. Of
+        envelopes: none.
         """
         kind, furthest_s = self.misfit(period_s)
         if kind == "envelope":
@@ -81,8 +82,9 @@ class Schedule:
 
         def tell(data: Observations, g: f64) -> NDArray[np.bool_]:
             observed, predicted = long_periods(data, g, period_s)
-            skipped = self._skipped(data, observed, predicted, period_s)
-            return skipped if kind == "waveform" else skipped | unlike_windows(data, observed, predicted, furthest_s)
+            wrong = self._skipped(data, observed, predicted, period_s)
+            wrong |= reversed_windows(data, observed, predicted, self.half_period_s(period_s))
+            return wrong if kind == "waveform" else wrong | unlike_windows(data, observed, predicted, furthest_s)
 
         return self.data.of_windows(tell, predicted, self.comm)
 

@@ -50,11 +50,13 @@ def check_theory(
     nodes: NodeCopies,
     threads: int,
     say: Callable[[str], None] = lambda _: None,
+    wrong: NDArray[np.bool_] | None = None,
 ) -> TheoryCheck | None:
     """Collective: of a random sample of so many windows.
 
     None where there is no richer theory, nothing added, no window, or no room for the theory's tables (MOST_BYTES).
-    predicted: g(m) of all windows by the theory of `problem`. say: is told where there is no room.
+    predicted: g(m) of all windows by the theory of `problem`. say: is told where there is no room. wrong: windows that are not
+    taken, because their residuals say nothing of the theory: cycles are skipped, or the sign is reversed.
     """
     richer = RICHER.get(problem.theory)
     if richer is None or not windows:
@@ -65,7 +67,9 @@ def check_theory(
             f"not compared with {richer}: its tables would take {needed / 2**30:.3g} GiB on each rank; at most 1 GiB is taken"
         )
         return None
-    keep = sampled(len(data.paths), windows, seed)
+    keep = sampled(len(data.paths), windows, seed, wrong)
+    if not keep.any():
+        return None
     some = data.where(keep)
     by = np.repeat(keep, data.paths.samples)
     better = problem.of_theory(richer)
@@ -95,8 +99,9 @@ def compared(richer: str, windows: int, left: f64, added: f64, independent: floa
     return TheoryCheck(richer, windows, power / (independent or len(added)), float(left @ added) / power, power**-0.5)
 
 
-def sampled(windows: int, wanted: int, seed: int) -> NDArray[np.bool_]:
-    """Which of all windows are in the sample."""
+def sampled(windows: int, wanted: int, seed: int, wrong: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """Which of all windows are in the sample: as many as wanted, if there are, of those that are not wrong."""
+    order = np.random.default_rng([seed, SAMPLE_STREAM]).permutation(windows)
     keep = np.zeros(windows, bool)
-    keep[np.random.default_rng([seed, SAMPLE_STREAM]).permutation(windows)[:wanted]] = True
+    keep[(order if wrong is None else order[~wrong[order]])[:wanted]] = True
     return keep
