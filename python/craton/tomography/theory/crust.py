@@ -99,7 +99,7 @@ def read_crust(file: Path) -> CrustGrid:
     steps = np.diff(np.append(longitude, longitude[0] + 360.0)), np.diff(latitude)
     pole = float(np.median(steps[1])) + 1e-6
     uneven = any(step.max() > 2.1 * step.min() for step in steps)
-    if uneven or not (-90.0 <= latitude[0] <= pole - 90.0 and 90.0 - pole <= latitude[-1] <= 90.0):
+    if uneven or not (-90.001 <= latitude[0] <= pole - 90.0 and 90.0 - pole <= latitude[-1] <= 90.001):
         raise UserError(
             f"{file}: latitudes from {latitude[0]:g} to {latitude[-1]:g}, longitudes from {longitude[0]:g} to {longitude[-1]:g} "
             "degrees; allowed: the whole Earth in even steps"
