@@ -262,6 +262,8 @@ DAMAGED = [
 ]
 """Key, table, line, file, what is in it, and what is allowed."""
 
+WITHOUT_CRUST = "0 8 4.5 3.3\n2891 13.7 7.2 5.5\nouter-core\n2891 8 0 9.9\n6371 11 0 13\n"
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -329,3 +331,24 @@ def test_a_damaged_file(folder, monkeypatch, capfd, key, table, setting, name, c
     line = refused({table: setting}, folder, monkeypatch, capfd)
     assert name in line and allowed in line, line
     assert key.split()[1] in setting
+
+
+def test_a_crust_for_an_earth_of_ones_own_that_has_none(folder, monkeypatch, capfd):
+    (folder / "a.nd").write_text(WITHOUT_CRUST)
+    line = refused({"earth": 'file = "a.nd"\ncrust = "moho.txt"'}, folder, monkeypatch, capfd)
+    assert line.startswith("[earth] crust: the reference Earth a.nd:")
+    assert line.endswith("has no Moho; allowed: one with a crust, as prem_isotropic")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("config = 3\n", "config is of type int; allowed: config = parsl.Config(executors=[...])"),
+        ("config = nothing\n", "cluster.py, line 1: NameError: name 'nothing' is not defined; allowed: Python that runs"),
+    ],
+)
+def test_a_wrong_configuration_of_an_engine(folder, monkeypatch, capfd, content, words):
+    pytest.importorskip("parsl")
+    (folder / "cluster.py").write_text(content)
+    line = refused({"synthetics": f'{PARSL}\nparsl_config = "cluster.py"'}, folder, monkeypatch, capfd)
+    assert "cluster.py" in line and words in line
