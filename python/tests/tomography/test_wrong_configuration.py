@@ -344,7 +344,10 @@ def test_a_crust_for_an_earth_of_ones_own_that_has_none(folder, monkeypatch, cap
     ("content", "words"),
     [
         ("config = 3\n", "config is of type int; allowed: config = parsl.Config(executors=[...])"),
-        ("config = nothing\n", "cluster.py, line 1: NameError: name 'nothing' is not defined; allowed: Python that runs"),
+        (
+            "config = nothing\n",
+            "cluster.py, line 1: NameError: name 'nothing' is not defined; allowed: Python that runs",
+        ),
     ],
 )
 def test_a_wrong_configuration_of_an_engine(folder, monkeypatch, capfd, content, words):
