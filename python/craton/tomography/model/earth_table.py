@@ -89,10 +89,14 @@ def check_sizes(file: Path, rows: f64) -> None:
         ("Vph", 6, "m/s"),
         ("Vsh", 7, "m/s"),
     ):
-        if not (largest := rows[:, column].max()) <= LARGEST:
-            raise UserError(
-                f"{file}: {what} = {largest:g} {unit}; allowed: at most {LARGEST:g}. Is it in another unit?"
-            )
+        values = rows[:, column]
+        if not (values.min() >= 0.0 and values.max() <= LARGEST):  # nor NaN
+            wrong = values[np.argmax(~((values >= 0.0) & (values <= LARGEST)))]
+            raise UserError(f"{file}: {what} = {wrong:g} {unit}; allowed: 0 to {LARGEST:g}. Is it in another unit?")
+    q_mu = rows[:, 5]
+    if not np.all((q_mu == 0.0) | (q_mu >= 1.0)):
+        wrong = q_mu[np.argmax(~((q_mu == 0.0) | (q_mu >= 1.0)))]
+        raise UserError(f"{file}: Q of shear = {wrong:g}; allowed: 0, or 1 and more")
 
 
 Lines = list[tuple[int, list[str]]]
