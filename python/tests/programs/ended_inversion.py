@@ -7,6 +7,7 @@ grow beyond the size of the models.
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import resource
 import signal
@@ -21,13 +22,14 @@ from craton.runs.progress_file import ProgressFile
 from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion import hessian_file
+from craton.tomography.inversion import hessian_file, theory_check
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.driver import Inversion
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.report import page
+from craton.tomography.theory import crust, figure
 from mpi4py import MPI
 
 FULL_BYTES = 100_000
@@ -67,7 +69,7 @@ def pause_after_every_subset() -> None:
 
 
 def arrange(moment: str, iteration: int) -> None:
-    """Iterations count from 1; those of the finish are not looked at."""
+    """Iterations count from 1; those of the finish are not looked at. Of "other-earths" the number is that of an Earth."""
     if moment in ("assembly", "full-disk"):
         pause_after_every_subset()
 
@@ -91,6 +93,10 @@ def arrange(moment: str, iteration: int) -> None:
 
     if moment == "data":
         at(RunFiles, "save_data", on_root)
+    elif moment == "other-earths":
+        solved = itertools.count(1)
+        for module in (crust, figure):
+            at(module, "frequencies", lambda *_: on_root() and next(solved) == iteration)
     elif moment == "assembly":
         at(ProgressFile, "update", in_assembly)
     elif moment == "hessian":
@@ -108,6 +114,8 @@ def arrange(moment: str, iteration: int) -> None:
         at(RunFiles, "drop_iteration", accepted)
     elif moment == "finish":
         at(Inversion, "finish", on_root)
+    elif moment == "theory-check":
+        at(theory_check, "compared", on_root)  # which has computed by the richer theory
     elif moment == "awaiting":
         at(RunContext, "enter_outside", lambda *given: on_root() and len(given) > 1 and bool(given[1]), after=True)
     elif moment == "report":

@@ -780,6 +780,41 @@ class _Asdf:
         return [(which, trace.read("2013-05-24T05:45:07.9")) for which, trace in traces_of(path)]
 
 
+def columns(name: str) -> Callable[[Path], Path]:
+    """A seismogram of ten minutes in two columns, seconds and metres, in a folder that holds nothing else."""
+
+    def make(folder: Path) -> Path:
+        place = folder / "seismograms"
+        place.mkdir()
+        return text(name, "".join(f"{n - 20.0:.1f} {1e-3 * np.sin(0.1 * n):.6e}\n" for n in range(600)))(place)
+
+    return make
+
+
+def read_columns(path: Path) -> Any:
+    """What an outside solver left of the vertical motion, in the band and at the times of the data."""
+    from craton.tomography.data.catalogue import Events, Stations
+    from craton.tomography.waveforms.config import WaveformConfig
+    from craton.tomography.waveforms.synthetics import FolderSynthetics
+
+    zero = np.zeros(1)
+    events = Events(("E1",), ("2013-05-24T05:45:07.9",), zero, zero, zero, zero, np.ones((1, 6)), ("",))
+    config = WaveformConfig.build({}, path).replaced("synthetics", kind="folder", folder=str(path.parent))
+    return FolderSynthetics(config, events, Stations(("AE.113A",), zero, zero, zero), 60).trace(0, 0, "Z")
+
+
+@reader("synthetics, SPECFEM")
+class _Specfem:
+    make = staticmethod(columns("AE.113A.MXZ.sem.ascii"))
+    read = staticmethod(read_columns)
+
+
+@reader("synthetics, AxiSEM")
+class _Axisem:
+    make = staticmethod(columns("113A_AE_disp_post_mij_conv0000_Z.dat"))
+    read = staticmethod(read_columns)
+
+
 @reader("tomography, configuration")
 class _TomographyConfig:
     @staticmethod
@@ -945,16 +980,35 @@ def harmonics(folder: Path) -> Path:
     return text("m.sph", "\n".join(rows) + "\n")(folder)
 
 
-def earth_table(folder: Path) -> Path:
-    """PREM as rows of depth, vp, vs and density."""
-    from craton import _craton
+def s40rts(folder: Path) -> Path:
+    """The same, below a line with the degree."""
+    from craton.tomography.model.harmonics import read_harmonics, write_harmonics
 
-    prem, rows = _craton.EarthModel.prem(), []
+    write_harmonics(folder / "degree.sph", read_harmonics(harmonics(folder)))
+    return folder / "degree.sph"
+
+
+def earth_rows() -> list[tuple[float, ...]]:
+    """A simple Earth, from the surface down: depth, vp, vs, density, and the qualities of both waves."""
+    rows: list[tuple[float, ...]] = []
     for depth_km in (0, 24, 24, 220, 670, 670, 2000, 2891, 2891, 4000, 5149, 5149, 6371):
         solid = not 2891 <= depth_km <= 5149 or len(rows) in (7, 11)
-        rows.append(f"{depth_km} {8 + depth_km / 1000} {4.5 if solid else 0.0} {3.3 + depth_km / 1000} 1000 300")
-    assert prem is not None
-    return text("a.nd", "\n".join(rows) + "\n")(folder)
+        rows.append((depth_km, 8 + depth_km / 1000, 4.5 if solid else 0.0, 3.3 + depth_km / 1000, 1000, 300))
+    return rows
+
+
+def earth_table(name: str, head: str, columns: int) -> Callable[[Path], Path]:
+    """That Earth as rows of depth."""
+    return text(name, head + "".join(" ".join(map(str, row[:columns])) + "\n" for row in earth_rows()))
+
+
+def earth_deck(folder: Path) -> Path:
+    """That Earth as mineos reads it: from the centre up, in SI."""
+    rows = []
+    for depth_km, vp, vs, density, _, q_s in reversed(earth_rows()):
+        numbers = [6371 - depth_km, density, vp, vs, 57.823, (q_s if vs else 0) / 1000, vp, vs]
+        rows.append(" ".join(f"{1e3 * number:g}" for number in numbers) + " 1")
+    return text("a.deck", "\n".join(["simple", "0 1. 1", f"{len(rows)} 2 5", *rows]) + "\n")(folder)
 
 
 def crust(folder: Path) -> Path:
@@ -963,13 +1017,41 @@ def crust(folder: Path) -> Path:
     return text("moho.txt", "\n".join(rows) + "\n")(folder)
 
 
-def plain(name: str, make: Callable[[Path], Path], module: str, function: str, *more: Callable[[], Any]) -> None:
+def crust_netcdf(folder: Path, classic: bool) -> Path:
+    """The same, with Vs, as NetCDF."""
+    import h5netcdf
+    from scipy.io import netcdf_file
+
+    axes = {"latitude": np.arange(-75.0, 90.0, 30.0), "longitude": np.arange(0.0, 360.0, 30.0)}
+    moho = np.repeat(20.0 + np.abs(axes["latitude"])[:, None] / 10.0, 12, axis=1)
+    path = folder / "moho.nc"
+    with netcdf_file(path, "w") if classic else h5netcdf.File(path, "w") as file:
+        for name, values in axes.items():
+            if classic:
+                file.createDimension(name, len(values))
+            else:
+                file.dimensions[name] = len(values)
+        for name, values in {**axes, "moho": moho, "vs": np.full(moho.shape, 3.5)}.items():
+            over = (name,) if name in axes else tuple(axes)
+            made = file.createVariable(name, "f4", over) if classic else file.create_variable(name, over, "f4")
+            made[...] = values.astype("f4")
+    return path
+
+
+def plain(
+    name: str,
+    make: Callable[[Path], Path],
+    module: str,
+    function: str,
+    *more: Callable[[], Any],
+    foreign: bool = False,
+) -> None:
     """A reader that is one function of the package, called with the path and what `more` make."""
 
     def read(path: Path) -> Any:
         return getattr(importlib.import_module(f"craton.{module}"), function)(path, *(each() for each in more))
 
-    READERS[name] = Reader(make, read)
+    READERS[name] = Reader(make, read, foreign=foreign)
 
 
 def forecasts(name: str) -> str:
@@ -985,8 +1067,27 @@ def nrml() -> str:
 plain("earthquakes, CSV", first_rows("earthquakes.csv", 5), "tomography.data.catalogue", "read_events")
 plain("stations, CSV", first_rows("stations.csv", 5), "tomography.data.catalogue", "read_stations")
 plain("starting model, harmonics", harmonics, "tomography.model.harmonics", "read_harmonics")
-plain("Earth, table", earth_table, "tomography.model.earth_table", "read_earth")
+plain("starting model, harmonics after a degree", s40rts, "tomography.model.harmonics", "read_harmonics")
+for named, made in (
+    ("table", earth_table("a.nd", "", 6)),
+    ("tvel", earth_table("a.tvel", "a simple Earth - P\na simple Earth - S\n", 4)),
+    ("deck of mineos", earth_deck),
+):
+    plain(f"Earth, {named}", made, "tomography.model.earth_table", "read_earth")
 plain("crust, text", crust, "tomography.theory.crust", "read_crust")
+plain(
+    "crust, NetCDF classic",
+    lambda folder: crust_netcdf(folder, classic=True),
+    "tomography.theory.crust",
+    "read_crust",
+)
+plain(
+    "crust, NetCDF 4",
+    lambda folder: crust_netcdf(folder, classic=False),
+    "tomography.theory.crust",
+    "read_crust",
+    foreign=True,
+)
 plain(
     "media, layers",
     text("layers.txt", "450 4000 2000 2600 80 40\n0 6000 3464 2700 100 50\n"),

@@ -240,6 +240,15 @@ def test_netcdf_is_read_as_text_is(tmp_path):
             r"moho = 500 at 85 N, 175 E; allowed: 3 to 120 km. Is it",
         ),
         (lambda lines: [*lines[:-1], "175.0 85.0 nan"], r"grid.txt:649: .*allowed: longitude latitude"),
+        (lambda lines: [*lines[:-1], "deep " * 1000], r"grid.txt:649: '(deep ){12}'; allowed: longitude latitude"),
+        (
+            lambda lines: [line.replace(" 85.", " 95.").replace(" 75.", " 85.") for line in lines],
+            r"latitudes from -85 to 95, .*allowed: the whole Earth",
+        ),
+        (
+            lambda lines: [f"{0.003 * n} {-90 + 0.0015 * n} 30" for n in range(120_000)],  # 107 GiB as a grid
+            r"120000 points of 120000 latitudes and 120000 longitudes; allowed: one for each pair",
+        ),
     ],
 )
 def test_grids_that_are_wrong(tmp_path, change, words):

@@ -94,7 +94,17 @@ outer-core
         ("a.nd", ND.replace("100 8", "nan 8"), r"line 2: 'nan 8"),
         ("a.nd", ND.replace("100 8", "3000 8"), "allowed: rows from the centre up"),
         ("a.nd", "\n".join(ND.splitlines()[:2]), "solid above a fluid"),
-        ("a.nd", ND.replace("13 7 5.5", "13 7 -5.5"), "positive"),
+        ("a.nd", ND.replace("13 7 5.5", "13 7 -5.5"), r"density = -5500 kg/m\^3; allowed: 0 to"),
+        (
+            "a.nd",
+            ND.replace("13 7 5.5", "1e308 7 5.5"),
+            r"a.nd: Vp = inf m/s; allowed: 0 to 100000. Is it in another unit",
+        ),
+        ("a.nd", ND.replace("13 7 5.5", "13000 7000 5.5"), r"a.nd: Vp = 1.3e\+07 m/s; allowed: 0 to 100000"),
+        ("a.nd", ND.replace("13 7 5.5", "13 1e308 5.5"), r"a.nd: Vs = inf m/s; allowed: 0 to 100000"),
+        ("a.nd", ND.replace("13 7 5.5", "13 -7 5.5"), r"a.nd: Vs = -7000 m/s; allowed: 0 to 100000"),
+        ("a.nd", ND.replace("1000 200", "1000 1e-320"), r"a.nd: Q of shear = .*e-321; allowed: 0, or 1 and more"),
+        ("a.nd", ND.replace("13 7 5.5", "13 7 5500"), r"a.nd: density = 5.5e\+06 kg/m\^3; allowed: 0 to 100000"),
         ("a.nd", "0 6 3.5 2.8\n", "1 rows; allowed: at least two"),
         ("a.tvel", "title\n", "0 rows"),
         ("a.deck", "title\n0 1 1\n", "2 lines; allowed: a table of the Earth"),
@@ -107,6 +117,7 @@ outer-core
         ("a.deck", deck_of(EarthModel.prem_iso_light(), 2) + "1 2 3\n", "rows are told"),
     ],
 )
+@pytest.mark.filterwarnings("error")  # another line on the terminal
 def test_tables_that_are_wrong(tmp_path, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=words):

@@ -327,6 +327,97 @@ def test_a_folder_does_not_adopt_from_itself(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["progress.json"]
 
 
+# ------------------------------------------------------------------------------------------- what a run may have besides
+
+
+def with_start(config, folder, **more):
+    """It begins at degree 1 of spherical harmonics."""
+    rows = [" ".join(f"{0.01 * np.cos(n + 7 * row):.5f}" for n in range(4)) for row in range(21)]
+    (folder / "start.sph").write_text("\n".join(rows) + "\n")
+    return config.replaced("start", file=str(folder / "start.sph"), **more)
+
+
+def with_crust(config, folder, **more):
+    """A Moho that is deeper towards the poles; modes are kept in a place of its own."""
+    rows = [f"{lon} {lat} {20 + abs(lat) / 3}" for lat in range(-75, 90, 30) for lon in range(0, 360, 30)]
+    (folder / "moho.txt").write_text("\n".join(rows) + "\n")
+    return config.replaced("earth", crust=str(folder / "moho.txt"), **more)
+
+
+def with_corrections(config, _folder):
+    """Earthquakes are late, and the run looks for that."""
+    late = config.replaced("target", wrong_origin_time_s=2.0, wrong_station_time_s=1.0)
+    return late.replaced("corrections", origin_time_s=2.0, station_time_s=1.0)
+
+
+BESIDES = {
+    "corrections": with_corrections,
+    "theory check": lambda config, _folder: config.replaced("theory", check_windows=40),
+    "start": with_start,
+    "start, expected": lambda config, folder: with_start(config, folder, prior_mean=True),
+    "huber": lambda config, _folder: config.replaced("inversion", robust="huber"),
+    "student": lambda config, _folder: config.replaced("inversion", robust="student").replaced(
+        "data", redundancy_km=500.0
+    ),
+    "ellipticity": lambda config, _folder: config.replaced("earth", ellipticity=True, rotation=True),
+    "crust": with_crust,
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "moment", "iteration"),
+    [
+        ("corrections", "line-search", 2),
+        ("theory check", "theory-check", 2),
+        ("start", "assembly", 1),
+        ("start", "line-search", 1),
+        ("start, expected", "step-found", 1),
+        ("huber", "accepted", 1),
+        ("huber", "step-found", 2),
+        ("student", "assembly", 2),
+        ("ellipticity", "other-earths", 2),
+        ("crust", "other-earths", 4),
+        ("crust", "assembly", 2),
+    ],
+)
+def test_a_killed_run_goes_on_with_what_it_has_besides(here, tmp_path, what, moment, iteration):
+    """With the model, the misfits and the judgement of one that nobody disturbed."""
+    config = BESIDES[what](here.replaced("inversion", max_iterations=2), tmp_path)
+    whole = config.replaced("run", directory=str(tmp_path / "whole"))
+    if moment == "other-earths":
+        config = config.replaced("modes", cache=str(tmp_path / "modes"))
+    here.path.write_text(config.to_toml())
+    undisturbed = inversion.run(whole, MPI.COMM_SELF, report=False)
+    killed(here.path, moment, iteration)
+    solved = list((tmp_path / "modes").glob("frequencies-*"))
+    assert len(solved) == (iteration - 1 if moment == "other-earths" else 0)
+    times = [file.stat().st_mtime_ns for file in solved]
+    for file in tmp_path.glob("start.sph"):
+        file.write_text("0 0 0 0\n" * 21)  # the first session has read it, and has kept what it said
+    record = inversion.resume(config.run.directory, None, MPI.COMM_SELF, report=False)
+    found = largest_difference(models_of(config.run.directory), models_of(whole.run.directory))
+    print(f"{what}, killed in {moment} {iteration}: models differ by {found:.1e}")
+    assert found < SAME
+    assert [file.stat().st_mtime_ns for file in solved] == times
+    assert record.finished and len(record.sessions) == 2
+    for ours, theirs in zip(record.iterations, undisturbed.iterations, strict=True):
+        assert (ours.chi_data, ours.chi_prior) == pytest.approx((theirs.chi_data, theirs.chi_prior), rel=1e-8)
+    for name in ("corrections", "start", "earth", "judgement"):
+        assert as_numbers(getattr(record, name)) == pytest.approx(as_numbers(getattr(undisturbed, name)), rel=1e-6)
+    assert bool(record.corrections) == (what == "corrections") and bool(record.start) == what.startswith("start")
+
+
+def as_numbers(found):
+    """The numbers of part of a record, one after the other; of texts those that they hold are left out."""
+    if dataclasses.is_dataclass(found):
+        found = [getattr(found, item.name) for item in dataclasses.fields(found)]
+    if isinstance(found, dict):
+        found = list(found.values())
+    if isinstance(found, list | tuple):
+        return [number for each in found for number in as_numbers(each)]
+    return [float(found)] if isinstance(found, int | float) else []
+
+
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 

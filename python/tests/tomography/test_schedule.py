@@ -86,8 +86,12 @@ def test_a_hessian_says_what_it_is_of(tmp_path):
 @pytest.mark.parametrize(
     ("table", "settings", "words"),
     [
-        ("inversion", {"first_periods_s": (500.0,)}, "first_periods_s has 500 s; allowed: above 120 and at most 400 s"),
-        ("inversion", {"first_periods_s": (300.0, 110.0)}, "first_periods_s has 110 s"),
+        (
+            "inversion",
+            {"first_periods_s": (500.0,)},
+            "first_periods_s = [500] has 500 s; allowed: above 120 and at most 400 s",
+        ),
+        ("inversion", {"first_periods_s": (300.0, 110.0)}, "first_periods_s = [300, 110] has 110 s"),
         ("prior", {"kind": "matern"}, 'random_rms = 0.03 with [prior] kind = "matern"; allowed: 0'),
     ],
 )

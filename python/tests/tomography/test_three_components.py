@@ -168,7 +168,7 @@ def test_anisotropy_on_knots_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("basis", "said"),
     [
-        ("xi_level = 2", "[basis] xi_level or xi_depths_km without xi = true; allowed: with it"),
+        ("xi_level = 2", "[basis] xi_level = 2 with xi = false; allowed: 0, or xi = true"),
         ("xi = true\nxi_level = 9", "[basis] xi_level = 9; allowed"),
         ("xi = true\nxi_depths_km = [0, 1, 900, 2891]", "[basis] xi_depths_km = [0.0, 1.0, 900.0, 2891.0]; allowed"),
     ],

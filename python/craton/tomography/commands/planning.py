@@ -49,10 +49,13 @@ def check(
     `craton tomography plan` predicts each phase.
     """
     from craton.tomography.config.load import load_config
+    from craton.tomography.outside.commands import check_engine
     from craton.tomography.plan.forecast import make_plan
 
     check_alone("craton tomography check", "alone; --ranks says what is planned")
     settings = load_config(config)
+    if settings.synthetics.kind == "command":
+        check_engine(settings.synthetics.runs_on, settings.synthetics.cores)
     tell = (lambda _: None) if as_json else typer.echo
     planned = make_plan(settings, ranks or 1, ranks_per_node or 0, machine, None, tell)
     facts = _facts(planned)

@@ -15,7 +15,7 @@ from string import Formatter
 from typing import Any, Self, get_args, get_type_hints
 
 from craton.errors import UserError
-from craton.settings import Configuration, check_keys, read_table, read_toml, template_of
+from craton.settings import Configuration, check_keys, read_table, read_toml, shown, template_of
 from craton.tomography.config.prior import PriorConfig, check_grid, prior_from_dict, with_whole_prior
 from craton.tomography.config.tables import (
     AssemblyConfig,
@@ -86,8 +86,9 @@ class Config(Configuration):
         for period_s in self.inversion.first_periods_s:
             if not shortest_s < period_s <= longest_s:
                 raise self.wrong(
-                    f"[inversion] first_periods_s has {period_s:g} s; allowed: above {shortest_s:g} and at most {longest_s:g} s, "
-                    "the ends of [data] filter_periods_s"
+                    f"[inversion] first_periods_s = [{', '.join(f'{each:g}' for each in self.inversion.first_periods_s)}] has "
+                    f"{period_s:g} s; allowed: above {shortest_s:g} and at most {longest_s:g} s, the ends of [data] "
+                    "filter_periods_s"
                 )
         if self.target is not None and self.target.random_rms and self.prior.kind != "gaussian":
             raise self.wrong(
@@ -98,11 +99,19 @@ class Config(Configuration):
             raise self.wrong("[start] prior_mean = true without a file; allowed: false, or [start] file")
         if self.start.file and not self.start.prior_mean and self.prior.kind != "gaussian":
             raise self.wrong(
-                f'[start] file with [prior] kind = "{self.prior.kind}"; allowed: prior_mean = true, or kind = "gaussian", whose '
-                "C_m^-1 weighs the deviation of a starting model from the prior's mean"
+                f'[start] file = {shown(self.start.file)} with [prior] kind = "{self.prior.kind}"; allowed: prior_mean = true, '
+                'or kind = "gaussian", whose C_m^-1 weighs the deviation of a starting model from the prior\'s mean'
             )
-        if not self.basis.xi and (self.basis.xi_level or self.basis.xi_depths_km):
-            raise self.wrong("[basis] xi_level or xi_depths_km without xi = true; allowed: with it")
+        if not self.basis.xi and self.basis.xi_level:
+            raise self.wrong(f"[basis] xi_level = {self.basis.xi_level} with xi = false; allowed: 0, or xi = true")
+        if not self.basis.xi and self.basis.xi_depths_km:
+            depths = ", ".join(f"{depth:g}" for depth in self.basis.xi_depths_km)
+            raise self.wrong(f"[basis] xi_depths_km = [{depths}] with xi = false; allowed: [], or xi = true")
+        if self.earth.crust and not self.earth.file and self.earth.model == "prem_iso_light":
+            raise self.wrong(
+                f'[earth] crust = {shown(self.earth.crust)} with model = "prem_iso_light", which has no crust; allowed: '
+                'model = "prem_isotropic" or "prem"'
+            )
         if self.target is not None and self.target.finer and max(self.basis.lateral_levels) > 7:
             raise self.wrong(
                 f"[target] finer = true with [basis] of level {max(self.basis.lateral_levels)}; allowed: at most 7, because the "
@@ -193,16 +202,19 @@ def wrong_command(settings: SyntheticsConfig) -> Iterator[str]:
     if settings.engine == "parsl" and not settings.parsl_config:
         yield '[synthetics] engine = "parsl" without parsl_config; allowed: parsl_config = "FILE", a Parsl configuration'
     try:
-        named = {name for _, name, _, _ in Formatter().parse(settings.command) if name is not None}
+        fields = [field for field in Formatter().parse(settings.command) if field[1] is not None]
         words = shlex.split(settings.command)
     except ValueError as problem:
-        yield f"[synthetics] command = {settings.command!r}: {problem}; allowed: words, and names in braces"
+        yield f"[synthetics] command = {shown(settings.command)}: {problem}; allowed: words, and names in braces"
         return
+    named = {
+        f"{name}{f'!{kind}' if kind else ''}{f':{form}' if form else ''}" for _, name, form, kind in fields
+    }  # {model:>9} is no name
     if not words:
         yield '[synthetics] command is missing; allowed: that of a solver, because kind = "command"'
     for name in sorted(named - PLACEHOLDERS):
         allowed = ", ".join(f"{{{known}}}" for known in sorted(PLACEHOLDERS))
-        yield f"[synthetics] command names {{{name}}}; allowed: {allowed}"
+        yield f"[synthetics] command = {shown(settings.command)} names {{{name}}}; allowed: {allowed}"
 
 
 TABLES: dict[str, type] = {

@@ -30,6 +30,8 @@ COLUMNS = 9
 """Of EarthModel.from_table."""
 Q_KAPPA = 57823.0
 """PREM's, of mantle and outer core."""
+LARGEST = 1e5
+"""Of speeds, m/s, and densities, kg/m^3."""
 MOST_BYTES = 16 << 20
 """A table of a spherical Earth has some hundred lines."""
 
@@ -68,12 +70,33 @@ def read_earth(file: Path) -> EarthModel:
         raise UserError(f"{file}: not text; allowed: a table of the Earth (.nd, .tvel, a deck of mineos)") from None
     lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1)]
     suffix = file.suffix.lower()
-    rows = of_depth(file, lines, suffix == ".tvel") if suffix in (".nd", ".tvel") else of_deck(file, lines)
+    with np.errstate(all="ignore"):  # what comes of numbers that are too large is refused below, without a warning
+        rows = of_depth(file, lines, suffix == ".tvel") if suffix in (".nd", ".tvel") else of_deck(file, lines)
+    check_sizes(file, rows)
     name = f"{file.name}:{hashlib.sha256(content).hexdigest()[:12]}"
     try:
         return EarthModel.from_table(name, np.ascontiguousarray(rows))
     except UserError as problem:
         raise UserError(f"{file}: {problem}") from None
+
+
+def check_sizes(file: Path, rows: f64) -> None:
+    """UserError for speeds and densities that no planet has, as in another unit, or that are no numbers any more."""
+    for what, column, unit in (
+        ("density", 1, "kg/m^3"),
+        ("Vp", 2, "m/s"),
+        ("Vs", 3, "m/s"),
+        ("Vph", 6, "m/s"),
+        ("Vsh", 7, "m/s"),
+    ):
+        values = rows[:, column]
+        if not (values.min() >= 0.0 and values.max() <= LARGEST):  # nor NaN
+            wrong = values[np.argmax(~((values >= 0.0) & (values <= LARGEST)))]
+            raise UserError(f"{file}: {what} = {wrong:g} {unit}; allowed: 0 to {LARGEST:g}. Is it in another unit?")
+    q_mu = rows[:, 5]
+    if not np.all((q_mu == 0.0) | (q_mu >= 1.0)):
+        wrong = q_mu[np.argmax(~((q_mu == 0.0) | (q_mu >= 1.0)))]
+        raise UserError(f"{file}: Q of shear = {wrong:g}; allowed: 0, or 1 and more")
 
 
 Lines = list[tuple[int, list[str]]]

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
+from craton.runs.agreement import on_root
 from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.corrections import Corrections
 from craton.tomography.data.paths import PathTable, build_paths
@@ -24,6 +26,7 @@ from craton.tomography.inversion.forward import forward_problems
 from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.splines import make_basis, parts_of
+from craton.tomography.model.starting import read_parts
 from craton.tomography.prior.gaussian import one_length
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
@@ -226,18 +229,20 @@ def rows_after_compression(table: PathTable, n: f64, config: Config) -> f64:
 
 
 def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Geometry]:
-    """Collective. Reads the catalogues (and the data's header where they come from a file); computes or reads the modes.
+    """Collective. Reads the files that the configuration names (of data their header); computes or reads the modes.
 
     UserErrors as of a run.
     """
     spent_s = {}
-    clock = time.perf_counter()
     earth = reference_earth(config.earth)
+    crusts = shared_crusts(earth, config, comm)
+    if config.start.file:
+        on_root(comm, lambda: read_parts(Path(config.start.file), earth))  # refused before what takes longer
+    clock = time.perf_counter()
     modes = shared_mode_catalogue(earth, config, comm)
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)
     spheroidal = shared_spheroidal_catalogue(earth, config, comm)
-    crusts = shared_crusts(earth, config, comm)
     figure = shared_figure(earth, config, modes, spheroidal, comm)
     figure |= crust_effects(crusts, config, modes, spheroidal, comm)
     synthetics, forward = forward_problems(config, basis, modes, spheroidal, figure)

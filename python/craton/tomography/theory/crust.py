@@ -99,7 +99,7 @@ def read_crust(file: Path) -> CrustGrid:
     steps = np.diff(np.append(longitude, longitude[0] + 360.0)), np.diff(latitude)
     pole = float(np.median(steps[1])) + 1e-6
     uneven = any(step.max() > 2.1 * step.min() for step in steps)
-    if uneven or latitude[0] > pole - 90.0 or latitude[-1] < 90.0 - pole:
+    if uneven or not (-90.001 <= latitude[0] <= pole - 90.0 and 90.0 - pole <= latitude[-1] <= 90.001):
         raise UserError(
             f"{file}: latitudes from {latitude[0]:g} to {latitude[-1]:g}, longitudes from {longitude[0]:g} to {longitude[-1]:g} "
             "degrees; allowed: the whole Earth in even steps"
@@ -125,7 +125,9 @@ def _from_text(file: Path) -> tuple[f64, f64, f64, f64 | None]:
         except ValueError:
             row = []
         if len(row) not in (3, 4) or (rows and len(row) != len(rows[0])) or not np.all(np.isfinite(row)):
-            raise UserError(f"{file}:{number}: {line.strip()!r}; allowed: longitude latitude moho_depth_km [vs_km_s]")
+            raise UserError(
+                f"{file}:{number}: {line.strip()[:60]!r}; allowed: longitude latitude moho_depth_km [vs_km_s]"
+            )
         rows.append(row)
     if not rows:
         raise UserError(f"{file}: no point in it; allowed: lines of longitude latitude moho_depth_km [vs_km_s]")
@@ -133,13 +135,14 @@ def _from_text(file: Path) -> tuple[f64, f64, f64, f64 | None]:
     table[:, 0] %= 360.0
     longitude, column = np.unique(table[:, 0], return_inverse=True)
     latitude, row_of = np.unique(table[:, 1], return_inverse=True)
-    grids = [np.full((len(latitude), len(longitude)), np.nan) for _ in range(table.shape[1] - 2)]
-    for grid, values in zip(grids, table[:, 2:].T, strict=True):
-        grid[row_of, column] = values
-    if len(table) != grids[0].size or np.isnan(grids[0]).any() or min(len(latitude), len(longitude)) < 2:
+    pairs = np.unique(np.stack([row_of.ravel(), column.ravel()]), axis=1).shape[1]
+    if not len(table) == pairs == len(latitude) * len(longitude) or min(len(latitude), len(longitude)) < 2:
         raise UserError(
             f"{file}: {len(table)} points of {len(latitude)} latitudes and {len(longitude)} longitudes; allowed: one for each pair"
         )
+    grids = [np.empty((len(latitude), len(longitude))) for _ in range(table.shape[1] - 2)]
+    for grid, values in zip(grids, table[:, 2:].T, strict=True):
+        grid[row_of, column] = values
     return latitude, longitude, grids[0], grids[1] if len(grids) > 1 else None
 
 
@@ -290,6 +293,7 @@ def shared_crusts(earth: EarthModel, config: Config | TheorySettings, comm: MPI.
     """Collective: the crust that [earth] names, on every rank; None where it names none."""
     if not config.earth.crust:
         return None
+    moho_m(earth)  # refuses one without a crust before anything is solved for
     return Crusts(on_root(comm, lambda: read_crust(Path(config.earth.crust))), earth)
 
 

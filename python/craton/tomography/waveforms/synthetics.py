@@ -47,6 +47,10 @@ ORIGIN_WITHIN_S = 60.0
 """A file's origin may be a hypocentre's, which is before the centroid by about the half duration, and wrong by some seconds."""
 LAST_YEAR_OF_NO_DATE = 1970
 """Times of synthetic seismograms may count from nowhere: ObsPy takes a date that is unset for 1970, and SAC's year 0 for 1900."""
+SHORTEST_STEP_S = 1e-3
+"""Between samples. No solver of the whole Earth takes shorter steps; a trace is lengthened by two longest periods of them."""
+MOST_M = 1e30
+"""Of a displacement: its square and its sums are still numbers."""
 
 
 class SyntheticSource(Protocol):
@@ -205,10 +209,10 @@ class _OtherSolver:
         self._times_s = config.processing.sample_interval_s * np.arange(samples, dtype=float)
 
     def _on_grid(self, samples: f64, start_s: float, delta_s: float, transfer: Any, where: str) -> f64:
-        if delta_s > 0.5 * self._periods[3]:
+        if not SHORTEST_STEP_S <= delta_s <= 0.5 * self._periods[3]:
             raise UserError(
                 f"{where}: samples every {delta_s:g} s; allowed: {0.5 * self._periods[3]:g} s, twice in the shortest period of "
-                "[processing] filter_periods_s"
+                f"[processing] filter_periods_s, or less, down to {SHORTEST_STEP_S:g} s"
             )
         taper_s = self._config.processing.taper_s
         tapered = with_ends_tapered(samples, 0, int(np.ceil(taper_s / delta_s)))  # it begins at rest
@@ -298,8 +302,8 @@ class FolderSynthetics(_OtherSolver):
             return None
         samples, start_s, delta_s = self._read(event, file)
         where = f"{file.file}: {file.name}" if isinstance(file, AsdfTrace) else str(file)
-        if not np.all(np.isfinite(samples)):
-            raise UserError(f"{where}: holds samples that are not finite; allowed: metres")
+        if not np.all(np.abs(samples) < MOST_M):  # nor NaN
+            raise UserError(f"{where}: holds samples that are not finite, or above {MOST_M:g}; allowed: metres")
         half_duration_s = float(self._events.half_duration_s[event]) if self._config.synthetics.convolve else 0.0
         return self._on_grid(samples, start_s, delta_s, lambda f: triangle_gain(half_duration_s, f), where)
 
@@ -307,7 +311,7 @@ class FolderSynthetics(_OtherSolver):
     def _ascii(file: Path) -> tuple[f64, float, float]:
         with readable(file, "two columns, seconds and metres", ""), warnings.catch_warnings(action="error"):
             table = np.loadtxt(file, ndmin=2)  # warns of an empty file
-        steps = np.diff(table[:, 0]) if table.shape[1] == 2 else np.empty(0)
+        steps = np.diff(table[:, 0]) if table.shape[1] == 2 and np.isfinite(table[:, 0]).all() else np.empty(0)
         step = float(steps.mean()) if len(steps) > 1 else 0.0
         if not (step > 0.0 and np.all(np.abs(steps - step) <= 1e-2 * step)):
             raise UserError(

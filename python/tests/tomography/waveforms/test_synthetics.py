@@ -147,9 +147,14 @@ def test_files_of_obspy(source, tmp_path, kind):
         ("0 1\n1 1\n5 1\n6 1\n", "allowed: two columns, seconds (evenly spaced) and metres"),
         ("0 1\n1 nan\n2 1\n3 1\n", "holds samples that are not finite"),
         ("0 1\n50 1\n100 1\n150 1\n", "samples every 50 s; allowed: 40 s"),
+        ("0 1\n1e-9 1\n2e-9 1\n3e-9 1\n", "samples every 1e-09 s; allowed: 40 s"),
+        ("0 1\n1e-320 1\n2e-320 1\n", "or less, down to 0.001 s"),
+        ("0 1\ninf 1\n2 1\n3 1\n", "allowed: two columns, seconds (evenly spaced) and metres"),
+        ("0 1\n1 -1e300\n2 1\n3 1\n", "holds samples that are not finite, or above 1e+30; allowed: metres"),
         ("time u\n", "allowed: two columns, seconds and metres"),
     ],
 )
+@pytest.mark.filterwarnings("error")  # another line on the terminal
 def test_damaged_ascii(source, tmp_path, text, words):
     folder = tmp_path / "syn"
     folder.mkdir()
