@@ -311,7 +311,7 @@ def test_a_run_says_where_it_is(finished, tmp_path):
     assert (done.returncode, told["state"], told["done"], told["total"]) == (0, "interrupted", 12, 13)
     assert told["rows"]["sites finished"] == "1 of 2: B"
     assert ("to go on", f"craton hazard resume {run}") in status(run).lines()
-    for what, words in (("status", "no such folder"), ("resume", "config.toml: no such file")):
+    for what, words in (("status", "no such folder"), ("resume", "no such folder")):
         assert_refused(craton(what, tmp_path / "none", cwd=tmp_path), words, "allowed: the folder of a run")
 
 
