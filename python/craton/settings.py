@@ -131,19 +131,23 @@ def directory_setting() -> Any:
     )
 
 
-def read_toml(source: Path, template: str) -> dict[str, Any]:
-    """The content of a TOML file. template: the command that prints one to begin with. UserError where it cannot be read."""
+def read_toml(source: Path, template: str, others: str = "") -> dict[str, Any]:
+    """The content of a TOML file. UserError where it cannot be read.
+
+    template: the command that prints one to begin with. others: what files of another kind are allowed, as messages say it.
+    """
+    allowed = f"allowed: a TOML file ({template} > my.toml makes one){others}"
     try:
         with source.open("rb") as stream:
             return tomllib.load(stream)
     except FileNotFoundError:
-        raise UserError(f"{source}: no such file; allowed: a TOML file ({template} > my.toml makes one)") from None
+        raise UserError(f"{source}: no such file; {allowed}") from None
     except OSError as error:
         raise UserError(f"{source}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{source}: not UTF-8 text at byte {error.start}; allowed: a TOML file") from None
+        raise UserError(f"{source}: not UTF-8 text at byte {error.start}; {allowed}") from None
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or thousands of brackets
-        raise UserError(f"{source}: not valid TOML: {error}") from None
+        raise UserError(f"{source}: not valid TOML: {error}; {allowed}") from None
 
 
 def read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path) -> Table:
