@@ -188,6 +188,11 @@ def test_models_of_openquake_that_are_not_understood(tmp_path, what):
 def test_files_that_are_no_xml(tmp_path):
     path = tmp_path / "model.xml"
     refused(lambda: read_nrml(path, PLACE), "No such file")
+    path.write_text('<nrml xmlns="http://openquake.org/xmlns/nrml/0.5">\n<logicTree logicTreeID="lt"/>\n</nrml>\n')
+    refused(
+        lambda: read_nrml(path, PLACE),
+        f"{path}:2: a logicTree; allowed: a source model; each that the tree names as a [[model]]",
+    )
     path.write_text("<nrml>\n<a></b></nrml>")
     with pytest.raises(UserError, match="model.xml:2: not valid XML: mismatched tag"):
         read_nrml(path, PLACE)
