@@ -56,15 +56,21 @@ class Application(Group):
             command.rich_help_panel = RUNS if name in verbs else command.rich_help_panel or (OTHERS if verbs else None)
         self.commands = verbs | {name: command for name, command in commands.items() if name not in verbs}
 
-    def _slip(self, word: str) -> bool:
-        """Whether a word is a command with a slip, which is told as such: no file, without an ending, and like a command."""
-        if not word.isalpha() or len(word) > LONGEST_SLIP or Path(word).exists():
+    def _slip(self, args: list[str]) -> bool:
+        """Whether the words are a command with a slip, which is told as such.
+
+        The first is no file and like a command; or it is an option that should come after the command.
+        """
+        first = args[0]
+        if first.startswith("-"):
+            return any(word in self.commands for word in args[1:])
+        if not first.isalpha() or len(first) > LONGEST_SLIP or Path(first).exists():
             return False
-        return bool(difflib.get_close_matches(word, self.commands))
+        return bool(difflib.get_close_matches(first, self.commands))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Puts in the short form's command where the first word names none."""
-        if self.short_form and args and args[0] not in (*self.commands, "--help") and not self._slip(args[0]):
+        if self.short_form and args and args[0] not in (*self.commands, "--help") and not self._slip(args):
             args = [self.short_form, *args]
         return super().parse_args(ctx, args)
 
