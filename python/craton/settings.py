@@ -131,19 +131,23 @@ def directory_setting() -> Any:
     )
 
 
-def read_toml(source: Path, template: str) -> dict[str, Any]:
-    """The content of a TOML file. template: the command that prints one to begin with. UserError where it cannot be read."""
+def read_toml(source: Path, template: str, others: str = "") -> dict[str, Any]:
+    """The content of a TOML file. UserError where it cannot be read.
+
+    template: the command that prints one to begin with. others: what files of another kind are allowed, as messages say it.
+    """
+    allowed = f"allowed: a TOML file ({template} > my.toml makes one){others}"
     try:
         with source.open("rb") as stream:
             return tomllib.load(stream)
     except FileNotFoundError:
-        raise UserError(f"{source}: no such file; allowed: a TOML file ({template} > my.toml makes one)") from None
+        raise UserError(f"{source}: no such file; {allowed}") from None
     except OSError as error:
         raise UserError(f"{source}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{source}: not UTF-8 text at byte {error.start}; allowed: a TOML file") from None
+        raise UserError(f"{source}: not UTF-8 text at byte {error.start}; {allowed}") from None
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or thousands of brackets
-        raise UserError(f"{source}: not valid TOML: {error}") from None
+        raise UserError(f"{source}: not valid TOML: {error}; {allowed}") from None
 
 
 def read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path) -> Table:
@@ -190,8 +194,18 @@ def _resolved(value: Any, kind: str, folder: Path, where: str) -> Any:
     raise UserError(f"{where} = {shown(value)}: {what}; allowed: a {_FILES[kind]}")
 
 
-def check_keys(raw: Mapping[str, Any], allowed: Mapping[str, Any], what: str, *, brackets: bool = False) -> None:
-    """UserError for a key that is not allowed, with the nearest one that is."""
+def check_keys(
+    raw: Mapping[str, Any],
+    allowed: Mapping[str, Any],
+    what: str,
+    *,
+    brackets: bool = False,
+    elsewhere: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """UserError for a key that is not allowed, with the nearest one that is.
+
+    elsewhere: commands whose files are taken for such ones, with keys that only theirs have.
+    """
 
     def shown(key: str) -> str:
         return f"[{key}]" if brackets else f"'{key}'"
@@ -200,6 +214,9 @@ def check_keys(raw: Mapping[str, Any], allowed: Mapping[str, Any], what: str, *,
         if key not in allowed:
             close = difflib.get_close_matches(key, allowed, n=1)
             hint = f" did you mean {shown(close[0])}?" if close else ""
+            for command, keys in (elsewhere or {}).items():
+                if key in keys:
+                    hint = f" this is a file of {command};"
             raise UserError(f"{what} {shown(key)};{hint} allowed: {', '.join(allowed)}")
 
 
@@ -262,17 +279,20 @@ class Configuration:
         tables     name in the file -> dataclass
         listed     the same of tables that may be written any number of times, as [[name]]
         optional   names of tables whose attribute is None where the file does not have them
+        elsewhere  commands whose files are taken for such ones, with tables that only theirs have
     """
 
     tables: ClassVar[Mapping[str, type]]
     listed: ClassVar[Mapping[str, type]] = {}
     optional: ClassVar[tuple[str, ...]] = ()
+    elsewhere: ClassVar[Mapping[str, Sequence[str]]] = {}
     path: Path = Path("config.toml")
 
     @classmethod
     def build(cls, raw: Mapping[str, Any], path: Path) -> Self:
         """Makes it from what a TOML file holds, and checks it. UserError names the file, the key, the value and what is allowed."""
-        check_keys(raw, {**cls.tables, **cls.listed}, f"{path}: unknown table", brackets=True)
+        allowed, what = {**cls.tables, **cls.listed}, f"{path}: unknown table"
+        check_keys(raw, allowed, what, brackets=True, elsewhere=cls.elsewhere)
         config = cls(**cls._read(raw, path), path=path)
         config.check()
         return config

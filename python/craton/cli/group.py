@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -15,6 +17,10 @@ VERBS = ("template", "check", "run", "resume", "status", "report")
 RUNS = "Runs"
 OTHERS = "More"
 """The panels, in the help of a group, of the verbs and of commands that name no panel."""
+
+
+LONGEST_SLIP = 20
+"""Letters of a word that may be a command with a slip."""
 
 
 class Group(TyperGroup):
@@ -50,9 +56,21 @@ class Application(Group):
             command.rich_help_panel = RUNS if name in verbs else command.rich_help_panel or (OTHERS if verbs else None)
         self.commands = verbs | {name: command for name, command in commands.items() if name not in verbs}
 
+    def _slip(self, args: list[str]) -> bool:
+        """Whether the words are a command with a slip, which is told as such.
+
+        The first is no file and like a command; or it is an option that should come after the command.
+        """
+        first = args[0]
+        if first.startswith("-"):
+            return any(word in self.commands for word in args[1:])
+        if not first.isalpha() or len(first) > LONGEST_SLIP or Path(first).exists():
+            return False
+        return bool(difflib.get_close_matches(first, self.commands))
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Puts in the short form's command where the first word names none."""
-        if self.short_form and args and args[0] not in (*self.commands, "--help"):
+        if self.short_form and args and args[0] not in (*self.commands, "--help") and not self._slip(args):
             args = [self.short_form, *args]
         return super().parse_args(ctx, args)
 

@@ -13,6 +13,7 @@ import typer
 import craton
 from craton._launch import main_guard
 from craton.cli.group import Group
+from craton.cli.hints import hint
 from craton.cli.options import Json
 from craton.cli.output import print_json
 from craton.commands.example import example
@@ -117,7 +118,8 @@ def invoke(arguments: Sequence[str]) -> int:
         explain = getattr(error, "format_message", None)  # of the command-line library's own exceptions
         if explain is None:
             raise
-        raise UserError(f"{explain().rstrip('.')}; see {_help_command(error)}") from None
+        said = explain().rstrip(".") + hint(error, arguments)
+        raise UserError(f"{said}; see {_help_command(error)}") from None
     return 0
 
 

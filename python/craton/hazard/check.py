@@ -14,7 +14,8 @@ from craton.hazard.pipeline.band import Band, check_periods, pulse_left
 from craton.hazard.pipeline.graph import tasks_of
 from craton.hazard.pipeline.wave_runs import waves_of
 from craton.hazard.pipeline.work import Work
-from craton.runs.words import counted
+from craton.runs.process_memory import available_bytes
+from craton.runs.words import counted, forecast_duration, forecast_size
 from craton.seismology.wave_run.check import memory_bytes
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Findings:
     cores: int
     time_s: float
     """If all cores are busy, about."""
+    warnings: tuple[str, ...]
+    """What would keep the run from ending."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -88,7 +91,7 @@ class Findings:
     def table(self) -> Table:
         """A table for a console."""
         left = ", ".join(f"{100 * part:.0f}% of {period:g} s" for period, part in self.pulse_left.items())
-        period, mib = self.shortest_period_s, 2**20
+        period = self.shortest_period_s
         named = [f"{name} ({x:g}, {y:g}) m" for name, (x, y) in itertools.islice(self.sites_m.items(), NAMED)]
         more = len(self.sites_m) - len(named)
         rows = [
@@ -115,12 +118,13 @@ class Findings:
             ),
             (
                 "memory",
-                f"{self.wave_memory_bytes / mib:.0f} MiB of a wave run; about "
-                f"{self.rupture_memory_bytes / mib:.0f} MiB of a rupture",
+                f"{forecast_size(self.wave_memory_bytes)} of a wave run; about "
+                f"{forecast_size(self.rupture_memory_bytes)} of a rupture",
             ),
-            ("disk", f"{self.disk_bytes / mib:.0f} MiB of tensors"),
+            *(("warning", text) for text in self.warnings),
+            ("disk", f"{forecast_size(self.disk_bytes)} of tensors"),
             ("tasks", f"{self.tasks}, in {self.portions} portions of post-processing of each site"),
-            ("time", f"about {self.time_s:.0f} s on {counted(self.cores, 'core')}, if all are busy"),
+            ("time", f"about {forecast_duration(self.time_s)} on {counted(self.cores, 'core')}, if all are busy"),
         ]
         return facts_table(rows, "What the run does")
 
@@ -138,6 +142,7 @@ def examine(config: Config) -> Findings:
     directions = len(config.green.directions)
     tensors = 4 * 6 * directions * samples
     core_s = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks)
+    wave_bytes = round(sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes))
     sample_s, shortest_s = config.green.every * waves.dt_s, min(config.measures.periods_s)
     return Findings(
         sites_m={
@@ -167,13 +172,25 @@ def examine(config: Config) -> Findings:
         seismogram_s=waves.seismogram_s,
         shortest_period_s=shortest_s,
         missed_of_peak=1 - math.cos(math.pi * min(sample_s / shortest_s, 0.5)),
-        wave_memory_bytes=round(sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)),
+        wave_memory_bytes=wave_bytes,
         rupture_memory_bytes=round(largest * tensors / 2),
         disk_bytes=round(points * tensors * len(work.position_m)),
         tasks=len(tasks),
         portions=len(work.portions),
         cores=cores,
         time_s=core_s / cores,
+        warnings=_too_large(config, wave_bytes),
+    )
+
+
+def _too_large(config: Config, wave_bytes: int) -> tuple[str, ...]:
+    """A line where this machine, if the jobs run here, has not the memory of one wave run."""
+    room = available_bytes()
+    if config.run.engine != "local" or not 0 < room < wave_bytes:
+        return ()
+    return (
+        f"memory does not suffice: a wave run needs {forecast_size(wave_bytes)}, and this machine has {forecast_size(room)} "
+        "free; a larger [grid] spacing_m, or a smaller grid",
     )
 
 

@@ -212,6 +212,7 @@ class Results(Described):
 def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | None = None) -> Results:
     """The results that the finished sites of a run have left in its folder. Not collective. UserError where none is finished."""
     folder = folder if isinstance(folder, HazardFolder) else HazardFolder(folder)
+    folder.require()
     if not folder.config.is_file():
         raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
     work = work or Work.of(load_config(folder.config))

@@ -237,6 +237,7 @@ def _of_site(record: TaskRecord) -> dict[str, Any]:
 
 def _stored(folder: HazardFolder) -> Config:
     """What the run in a folder was last started with. UserError where there is none."""
+    folder.require()
     if not folder.config.is_file():
         raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
     return load_config(folder.config).replaced("run", **folder.read_run())

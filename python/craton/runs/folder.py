@@ -71,6 +71,14 @@ class Folder(Described):
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise UserError(f"output folder {self.path}: no permission to write; allowed: a folder of your own")
 
+    def require(self, allowed: str = "the folder of a run") -> None:
+        """UserError where there is no such folder. A configuration's file is often typed in its place."""
+        if self.path.is_file():
+            beside = self.path.with_name(f"{self.path.stem}-run")
+            raise UserError(f"run folder {self.path}: is a file; allowed: {allowed}, such as {beside}")
+        if not self.path.is_dir():
+            raise UserError(f"run folder {self.path}: no such folder; allowed: {allowed}")
+
     def check(self, overwrite: bool, inputs: Mapping[str, str] | None = None) -> None:
         """Results are a UserError unless `overwrite`; what the run reads (`inputs`: setting, file) must not be among them."""
         present = self.results
@@ -271,12 +279,30 @@ class RunFolder(Folder, Generic[RecordType]):
         inputs: setting, file: what the run reads must not be among the results.
         """
         place = self.unfinished
+        if place is None and not self.record.is_file() and (own := self._of_others()):
+            raise UserError(
+                f"output folder {self.path}: holds {own[0]}, but no run; allowed: an empty or new folder, or that of a run with "
+                "--overwrite"
+            )
         if place is not None and not overwrite:
             go_on = f"`craton {self.app} resume {self.path}`, " if place.worth_resuming else ""
             raise UserError(
                 f"output folder {self.path}: holds a run that has not finished; allowed: {go_on}another folder, or --overwrite"
             )
         self.check(overwrite, inputs)
+
+    def _of_others(self) -> list[str]:
+        """Names in a folder without a run that no run has left, hidden ones apart: they are the user's.
+
+        A run would write among them, and take away folders, and files that it knows by their ending, as results of an earlier run.
+        """
+        ours = {name for kind in ("result", "input", "working") for name in self.named(kind)}
+        return sorted(
+            entry.name
+            for entry in self.path.iterdir()
+            if not entry.name.startswith(".")
+            and (entry.is_dir() or not any(entry.name == name or entry.name.startswith(f"{name}.") for name in ours))
+        )
 
     # -------------------------------------------------------------------------------------------------- unfinished runs
 
@@ -292,8 +318,7 @@ class RunFolder(Folder, Generic[RecordType]):
         UserError where there is no folder, no run, one that has finished, or one that is going on.
         """
         allowed = "allowed: the folder of a run that has not finished"
-        if not self.path.is_dir():
-            raise UserError(f"run folder {self.path}: no such folder; {allowed}")
+        self.require("the folder of a run that has not finished")
         if (owner := self.owner) is not None:
             raise self._in_use(owner)
         place = self.unfinished
@@ -416,6 +441,8 @@ class RunFolder(Folder, Generic[RecordType]):
         """record.json, or a UserError that names it: missing, damaged, or not of this application."""
         wrote = f"what `craton {self.app} run` wrote"
         if not self.record.exists():
+            if self.path.is_file():
+                self.require()
             raise UserError(
                 f"{self.record}: No such file or directory; allowed: the folder of a run of `craton {self.app} run` that has ended"
             )

@@ -137,8 +137,7 @@ def _plain(text: str) -> Any:
 
 def find_status(folder: RunFolder[Any]) -> Status:
     """The status of the run in a folder. UserError where there is none."""
-    if not folder.path.is_dir():
-        raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
+    folder.require()
     owner = folder.owner
     place = folder.unfinished
     if place is None:

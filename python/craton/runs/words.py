@@ -37,10 +37,12 @@ def duration(seconds: float) -> str:
 
 
 def forecast_duration(seconds: float) -> str:
-    """3725.0 -> "62.1 min"; 100.0 -> "100 s"; 9000.0 -> "2.5 h"."""
+    """3725.0 -> "62.1 min"; 100.0 -> "100 s"; 9000.0 -> "2.5 h"; 864000.0 -> "10 days"."""
     if seconds < 120:
         return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+    if seconds < 48 * 3600:
+        return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+    return f"{seconds / 86400:.3g} days"
 
 
 def size_text(size: float) -> str:

@@ -45,6 +45,12 @@ class Findings:
     """Bytes of matrices, and of fitted integrals with df."""
     shell_quartets: int
     """Shell quartets of the first iteration, before any is left out; 0 with df."""
+    shortest_angstrom: float | None
+    """Between two nuclei; None of an atom alone."""
+    optimisation_gradients: int
+    """Of an optimisation, at most; each comes with the energy of a geometry. 0 without one."""
+    vibration_gradients: int
+    """Of vibrations; 0 without them."""
     warnings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,12 +61,37 @@ class Findings:
         """A table for a console."""
         rows = (
             ("molecule", f"{self.molecule}, {counted(self.atoms, 'atom')}, {counted(self.electrons, 'electron')}"),
+            *(
+                [("nearest nuclei", f"{self.shortest_angstrom:.3f} Angstrom apart")]
+                if self.shortest_angstrom is not None
+                else []
+            ),
             ("charge, multiplicity", f"{self.charge}, {self.multiplicity}"),
             ("method", f"{self.method}/{self.basis}"),
             ("basis", f"{counted(self.functions, 'function')} in {counted(self.shells, 'shell')}"),
             *([("densities", f"fitted by {self.fitted_by}")] if self.fitted_by else []),
             ("begins with", self.start),
             *([] if self.fitted_by else [("shell quartets", f"at most {self.shell_quartets:.3g} in an iteration")]),
+            *(
+                [
+                    (
+                        "geometry",
+                        f"at most {counted(self.optimisation_gradients, 'geometry step')}, each iterations and a gradient",
+                    )
+                ]
+                if self.optimisation_gradients
+                else []
+            ),
+            *(
+                [
+                    (
+                        "vibrations",
+                        f"{counted(self.vibration_gradients, 'gradient')}, 6 of each atom, each with iterations",
+                    )
+                ]
+                if self.vibration_gradients
+                else []
+            ),
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
             (
                 "memory",
@@ -91,6 +122,8 @@ def examine(config: Config, ranks: int = 0) -> Findings:
     if count > n:
         warnings.append(f"{count} ranks for {n} functions: some have no part of a matrix")
     molecule = made.molecule
+    if molecule.odd_distance:
+        warnings.append(molecule.odd_distance)
     assert molecule.multiplicity is not None
     return Findings(
         molecule=molecule.formula,
@@ -110,5 +143,8 @@ def examine(config: Config, ranks: int = 0) -> Findings:
         else f"{start.method}/{start.basis_name}, {config.method.start}",
         memory_of_rank=memory,
         shell_quartets=0 if auxiliary is not None else pairs * (pairs + 1) // 2,
+        shortest_angstrom=molecule.shortest_angstrom,
+        optimisation_gradients=config.geometry.steps if config.geometry.optimise else 0,
+        vibration_gradients=6 * len(molecule.symbols) if config.geometry.frequencies else 0,
         warnings=tuple(warnings),
     )

@@ -228,20 +228,26 @@ def check(
     multiplicity: Multiplicity = None,
     method: Method = None,
     xc: Functional = None,
+    tolerance: Tolerance = None,
     start: StartFrom = None,
+    optimise: Optimise = None,
+    frequencies: Frequencies = None,
     ranks: PlannedRanks = None,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Check a configuration. Show electrons, method, basis functions and memory of the run; compute nothing.
 
     Example:
         craton scf check graphene.xyz --basis cc-pvdz --ranks 4
+
+    It tells how many gradients an optimisation or vibrations take, but no time.
     """
     from craton.scf.check import examine
 
     settings = _load(
         config, basis=basis, cartesian=cartesian, charge=charge, multiplicity=multiplicity, method=method, xc=xc,
-        start=start, ranks=ranks,
+        tolerance=tolerance, start=start, optimise=optimise, frequencies=frequencies, ranks=ranks, threads=threads,
     )  # fmt: skip
     found = examine(settings)
     print_found(found, as_json)

@@ -195,6 +195,7 @@ class Config(Configuration):
 
 
 TABLES = Config.tables
+OR_XYZ = ", or XYZ whose name ends in .xyz"
 
 
 def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], Any] | None = None) -> Config:
@@ -205,9 +206,12 @@ def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], 
     """
     path = Path(path)
     if path.suffix.lower() == ".xyz":
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "no such file"
+            raise UserError(f"{path}: {what}; allowed: a TOML file{OR_XYZ}")
         raw: dict[str, Any] = {"molecule": {"file": str(path.absolute())}}
     else:
-        raw = read_toml(path, "craton scf template")
+        raw = read_toml(path, "craton scf template", OR_XYZ)
     return Config.build(with_options(raw, options), path)
 
 

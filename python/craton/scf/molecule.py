@@ -17,6 +17,8 @@ BOHR_ANGSTROM = 0.52917721092
 
 NEAREST_ANGSTROM = 0.1
 """Atoms nearer to each other are a slip: the shortest bond, of H2, has 0.74."""
+SHORT_ANGSTROM, LONG_ANGSTROM = 0.4, 3.0
+"""The shortest distance of a molecule is between them, or its unit may be another one; bonds have 0.74 to 2.9."""
 FARTHEST_ANGSTROM = 1e6
 """From the origin: a tenth of a millimetre, far beyond any molecule, and squares of it are exact enough."""
 
@@ -126,6 +128,23 @@ class Molecule:
         assert self.multiplicity is not None
         unpaired = self.multiplicity - 1
         return (self.electrons + unpaired) // 2, (self.electrons - unpaired) // 2
+
+    @property
+    def shortest_angstrom(self) -> float | None:
+        """Distance of the two nuclei that are nearest to each other; None of an atom alone."""
+        if len(self.symbols) < 2:
+            return None
+        apart, _ = cKDTree(self.positions_bohr).query(self.positions_bohr, k=[2])
+        return float(BOHR_ANGSTROM * apart.min())
+
+    @property
+    def odd_distance(self) -> str:
+        """A line where the shortest distance is none of a bond, as when positions are not in Angstrom; "" where it may be one."""
+        shortest = self.shortest_angstrom
+        if shortest is None or SHORT_ANGSTROM <= shortest <= LONG_ANGSTROM:
+            return ""
+        what = "the nearest two nuclei are" if shortest < SHORT_ANGSTROM else "no two nuclei are nearer than"
+        return f"{what} {shortest:.3g} Angstrom{' apart' * (shortest < SHORT_ANGSTROM)}: XYZ has Angstrom, not pm, nm or bohr"
 
     @property
     def formula(self) -> str:

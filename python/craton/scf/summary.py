@@ -46,10 +46,11 @@ def introduction(calculation: HartreeFock, start: Checkpoint | None, world: crat
     threads = counted(c.threads, "thread")
     if world is not None:
         threads = f"{counted(world.size, 'rank')} of {threads}"
+    odd = f"\nnote: {molecule.odd_distance}" if molecule.odd_distance else ""
     return (
         f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
         f"{method_text(c)}/{c.basis_title}: {c.basis.size} functions in {c.basis.shell_count} shells; {fitted}{begin}; "
-        f"density by {c.density_by}; {threads}"
+        f"density by {c.density_by}; {threads}{odd}"
     )
 
 

@@ -130,6 +130,26 @@ def test_template() -> None:
     [
         (["tomografy"], ["tomografy", "craton --help"]),
         (["tomography", "run"], ["CONFIG", "craton tomography run --help"]),
+        (
+            ["--ranks", "2", "tomography", "run", "my demo.toml"],
+            ["No such option: --ranks; allowed after the verb: craton tomography run 'my demo.toml' --ranks 2; see"],
+        ),
+        (
+            ["tomography", "--ranks=2", "run", "demo.toml", "--json"],
+            [
+                "--ranks; allowed after the verb: craton tomography run demo.toml --json --ranks=2; see craton tomography"
+            ],
+        ),
+        (
+            ["scf", "--overwrite", "run", "h.xyz"],
+            ["--overwrite; allowed after the verb: craton scf run h.xyz --overwrite"],
+        ),
+        (["tomography", "--rank", "2", "run"], ["No such option: --rank; see craton tomography --help"]),
+        (
+            ["hazard", "run", "h.toml", "--ranks", "2"],
+            ["--ranks", "; allowed: --cores N, of all jobs together; [run] ranks"],
+        ),
+        (["tomography", "windows", "r.toml"], ["No such command 'windows'; did you mean 'data windows'?; see"]),
         (["tomography", "run", "none.toml"], ["none.toml", "no such file"]),
         (["tomography", "run", "none.toml", "--ranks", "0"], ["--ranks", "'0'"]),
         (["tomography", "run", "none.toml", "--ranks", "-1"], ["--ranks", "'-1'"]),

@@ -175,6 +175,32 @@ def test_a_folder_that_is_not_there(application: str, verb: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
+@pytest.mark.parametrize("verb", ["resume", "status", "report"])
+def test_a_file_in_place_of_the_folder(application: str, verb: str, tmp_path: Path) -> None:
+    """The configuration, from which the run's folder has its name."""
+    (tmp_path / "mine.toml").write_text("")
+    with pytest.raises(UserError) as refused:
+        invoke([application, verb, str(tmp_path / "mine.toml")])
+    assert f"run folder {tmp_path}/mine.toml: is a file; allowed: the folder of a run" in str(refused.value)
+    assert str(refused.value).endswith(f", such as {tmp_path}/mine-run")
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+def test_a_folder_of_the_users_own_files(case: Case, overwrite: list[str], tmp_path: Path) -> None:
+    """Neither written to nor, with --overwrite, emptied of what has the name of a result."""
+    own = tmp_path / "records"
+    (own / "pictures").mkdir(parents=True)
+    (own / "pictures" / "mine.png").write_text("mine")
+    (own / "mine.mseed").write_text("mine")
+    with pytest.raises(UserError) as refused:
+        invoke([case.application, "run", str(case.config), "--directory", str(own), *overwrite])
+    assert str(refused.value) == (
+        f"output folder {own}: holds mine.mseed, but no run; allowed: an empty or new folder, or that of a run with --overwrite"
+    )
+    assert sorted(file.name for file in own.rglob("*")) == ["mine.mseed", "mine.png", "pictures"]
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
 @pytest.mark.parametrize("verb", ["run", "check"])
 def test_a_configuration_that_is_not_there(application: str, verb: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.toml"):

@@ -188,6 +188,11 @@ def test_models_of_openquake_that_are_not_understood(tmp_path, what):
 def test_files_that_are_no_xml(tmp_path):
     path = tmp_path / "model.xml"
     refused(lambda: read_nrml(path, PLACE), "No such file")
+    path.write_text('<nrml xmlns="http://openquake.org/xmlns/nrml/0.5">\n<logicTree logicTreeID="lt"/>\n</nrml>\n')
+    refused(
+        lambda: read_nrml(path, PLACE),
+        f"{path}:2: a logicTree; allowed: a source model; each that the tree names as a [[model]]",
+    )
     path.write_text("<nrml>\n<a></b></nrml>")
     with pytest.raises(UserError, match="model.xml:2: not valid XML: mismatched tag"):
         read_nrml(path, PLACE)
@@ -380,13 +385,38 @@ def test_configurations_that_cannot_be(tmp_path):
     (tmp_path / "ruptures.csv").write_text(TABLE)
     rate = {"slip_rate_mm_yr": 1.0}
     for faults, models, words in (
-        ([CONFIGURED], [], "[[fault]] a: slip_rate_mm_yr and annual_rate, or neither"),
-        ([CONFIGURED | rate | {"annual_rate": 1.0}], [], "slip_rate_mm_yr and annual_rate"),
+        ([CONFIGURED], [], "[[fault]] 1: neither of slip_rate_mm_yr and annual_rate"),
+        ([CONFIGURED | rate | {"annual_rate": 1.0}], [], "[[fault]] 1: both of slip_rate_mm_yr and annual_rate"),
+        (
+            [CONFIGURED | rate, CONFIGURED | rate | {"name": "b", "upper_depth_km": 20.0}],
+            [],
+            "[[fault]] 2 lower_depth_km = 12; allowed: above upper_depth_km = 20 km",
+        ),
+        (
+            [CONFIGURED | rate | {"frequency": "gutenberg_richter", "smallest": 8.6}],
+            [],
+            "[[fault]] 1 smallest = 8.6; allowed: below 6.71 (largest, that of the fault's area, or another largest)",
+        ),
+        (
+            [CONFIGURED | rate | {"frequency": "gutenberg_richter", "smallest": 8.6, "largest": 8.0}],
+            [],
+            "[[fault]] 1 smallest = 8.6; allowed: below 8 (largest)",
+        ),
+        (
+            [CONFIGURED | rate | {"frequency": "youngs_coppersmith", "smallest": 6.9, "magnitude": 7.0}],
+            [],
+            "[[fault]] 1 smallest = 6.9; allowed: below 6.75 (magnitude - 0.25, where the box begins)",
+        ),
+        (
+            [CONFIGURED | rate | {"trace_m": [[0, 0], [0, 0]]}],
+            [],
+            "[[fault]] 1: fault 'a': a trace with the same point",
+        ),
         ([CONFIGURED | rate | {"dip_deg": 95.0}], [], "[fault] dip_deg = 95"),
         ([CONFIGURED | rate | {"trace_m": [[0, 0]]}], [], "trace_m = [[0, 0]]; allowed: a list of two points"),
         ([CONFIGURED | rate | {"trace_m": [[0, 0], [0, "x"]]}], [], "allowed: a list of two points"),
         ([CONFIGURED | rate | {"frequency": "often"}], [], "frequency = "),
-        ([CONFIGURED | rate, CONFIGURED | rate], [], "[[fault]] a: rupture 0 of 'a' again"),
+        ([CONFIGURED | rate, CONFIGURED | rate], [], "[[fault]] 2: rupture 0 of 'a' again"),
         ([CONFIGURED | rate], [{"kind": "table", "file": "ruptures.csv"}], "rupture 0 of 'a' again"),
         ([], [{"kind": "table", "file": "none.csv"}], "none.csv"),
         ([], [{"kind": "srf", "file": "fault.srf"}], "without ruptures that happen"),

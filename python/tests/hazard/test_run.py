@@ -201,6 +201,14 @@ def refused(folder: Path, *changes: tuple[str, str]) -> str:
             ("has 4; allowed: some of periods_s: 3, 5",),
         ),
         (("[[fault]]", "[[faults]]"), ("unknown table [faults]",)),
+        (
+            ("lower_depth_km = 5.0", "lower_depth_km = 0.5"),
+            ("small.toml: [[fault]] 2 lower_depth_km = 0.5; allowed: above upper_depth_km = 1 km",),
+        ),
+        (
+            ("[green]", '[media]\nkind = "layers"\nlayers = [[1.0, 3.8, 1.9, 2.3], [0.0, 6.0, 3.464, 2.7]]\n\n[green]'),
+            ("small.toml: [media] layers: layer 1 has vp = 3.8 m/s; allowed: 20 or more (m/s, not km/s?)",),
+        ),
     ],
 )
 def test_a_configuration_that_cannot_be(tmp_path, change, words):
@@ -317,7 +325,7 @@ def test_a_run_says_where_it_is(finished, tmp_path):
     assert (done.returncode, told["state"], told["done"], told["total"]) == (0, "interrupted", 12, 13)
     assert told["rows"]["sites finished"] == "1 of 2: B"
     assert ("to go on", f"craton hazard resume {run}") in status(run).lines()
-    for what, words in (("status", "no such folder"), ("resume", "config.toml: no such file")):
+    for what, words in (("status", "no such folder"), ("resume", "no such folder")):
         assert_refused(craton(what, tmp_path / "none", cwd=tmp_path), words, "allowed: the folder of a run")
 
 
@@ -513,7 +521,21 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
         ),
         (("every = 2", "every = 2000"), ("[green] every = 2000", "allowed: at most that")),
         (("duration_s = 20.0", "duration_s = 20.0\ndt_s = 0.5"), ("[time] dt_s = 0.5: unstable",)),
-        (("sigma_s = 1.0", "sigma_s = 0.05"), ("Hz", "allowed")),
+        (
+            ("sigma_s = 1.0", "sigma_s = 0.05"),
+            ("small.toml: [green] sigma_s = 0.05: its spectrum reaches", "Hz", "allowed: a longer sigma_s, cells of"),
+        ),
+        (
+            ("sigma_s = 1.0", "highest_hz = 10.0"),
+            ("small.toml: [green] highest_hz = 10: its spectrum reaches", "allowed: a lower highest_hz, cells of"),
+        ),
+        (
+            ("duration_s = 20.0", "duration_s = 4.0"),
+            (
+                "small.toml: [time] duration_s = 4: the pulse has its middle at 6 s, from which seismograms begin",
+                "allowed: at least 11 s, for the longest of [measures] periods_s",
+            ),
+        ),
         (
             ("unresolved_periods_s = [3.0, 5.0]", "unresolved_periods_s = [3.0]"),
             (
@@ -557,6 +579,23 @@ def test_check_says_what_a_run_needs(tmp_path):
     for words in ("2 of 2 sources, 8 variations", "MiB of a wave run", "s on 2 cores"):
         assert words in done.stdout
     assert not (tmp_path / "small-run").exists()
+
+
+def test_check_of_a_run_that_no_machine_holds(tmp_path):
+    """In units that people read, and with a warning."""
+    huge = write_config(tmp_path, ("spacing_m = 1000.0", "spacing_m = 0.5"), ("width_cells = 4", "width_cells = 20"))
+    done = craton("check", huge, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "TiB of a wave run",
+        " days on 2 cores",
+        "memory does not suffice: a wave run needs",
+        "spacing_m, or a",
+    ):
+        assert words in " ".join(done.stdout.split())
+    [warning] = json.loads(craton("check", huge, "--json", cwd=tmp_path).stdout)["warnings"]
+    assert warning.startswith("memory does not suffice")
+    assert json.loads(craton("check", write_config(tmp_path), "--json", cwd=tmp_path).stdout)["warnings"] == []
 
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "hazard" / "basin.toml"

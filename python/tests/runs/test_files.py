@@ -386,10 +386,11 @@ def test_numbers_in_words():
     assert [counted(1, "rank"), counted(2, "rank"), counted(1200, "path")] == ["1 rank", "2 ranks", "1,200 paths"]
     assert [duration(3.25), duration(75.0), duration(3725.0)] == ["3.2 s", "1:15 min", "1:02:05"]
     assert [size_text(12), size_text(1234567), size_text(2e13)] == ["12 B", "1.2 MB", "20.0 TB"]
-    assert [forecast_duration(100.0), forecast_duration(3725.0), forecast_duration(9000.0)] == [
+    assert [forecast_duration(seconds) for seconds in (100.0, 3725.0, 9000.0, 864000.0)] == [
         "100 s",
         "62.1 min",
         "2.5 h",
+        "10 days",
     ]
     assert [forecast_size(1234567), forecast_size(2**31), forecast_size(2**42)] == ["1.18 MiB", "2 GiB", "4 TiB"]
     assert [rate_text(1003.2, "paths"), rate_text(12345.6, "paths")] == ["1003 paths/s", "12.3k paths/s"]

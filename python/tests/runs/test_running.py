@@ -295,3 +295,22 @@ def test_kinds_of_files():
     assert ToyFolder.named("result") == ["numbers.txt", "pictures", "report.html", "record.json"]
     assert Derived.named("working") == ["other.txt", "state.h5", "progress.json"]
     assert RunFolder.named("input") == ["config.toml"]
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path):
+    """Hidden files, and what a run that failed early has left, are no obstacle; a folder with the name of a result is."""
+    (tmp_path / ".hidden").write_text("")
+    (tmp_path / "names.csv").write_text("of a run that failed")
+    (tmp_path / "state.h5.part").write_text("the same")
+    toy_run.run(SELF, tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    toy_run.run(SELF, tmp_path, overwrite=True)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    own = tmp_path / "own"
+    (own / "pictures").mkdir(parents=True)
+    for overwrite in (False, True):
+        with pytest.raises(
+            UserError, match="holds pictures, but no run; allowed: an empty or new folder, or that of a run"
+        ):
+            toy_run.run(SELF, own, overwrite=overwrite)
+    assert [file.name for file in own.iterdir()] == ["pictures"]

@@ -300,6 +300,63 @@ def test_check(folder):
     assert [path.name for path in folder.iterdir()] == ["water.xyz"]
 
 
+def test_check_counts_gradients(folder):
+    """The words of a run's command line, with what they cost."""
+    words = ("water.xyz", "--basis", "sto-3g", "--optimise", "--frequencies", "--tolerance", "1e-8", "--threads", "2")
+    found = json.loads(craton("scf", "check", *words, "--json").stdout)
+    assert (found["optimisation_gradients"], found["vibration_gradients"], found["threads"]) == (200, 18, 2)
+    shown = craton("scf", "check", *words).stdout
+    assert "18 gradients, 6 of each atom" in shown and "at most 200 geometry steps" in shown
+    shown = craton("scf", "check", "water.xyz", "--basis", "sto-3g").stdout
+    assert "gradient" not in shown and "note" not in shown
+
+
+@pytest.mark.parametrize(
+    ("scale", "note"), [(100.0, "no two nuclei are nearer than"), (0.3, "the nearest two nuclei are")]
+)
+def test_positions_in_another_unit_are_noted(folder, scale, note):
+    """Picometres, and what is too short for any bond: by `check`, and by `run` before it computes."""
+    from craton.scf.molecule import Molecule
+
+    water = Molecule.from_xyz("water.xyz")
+    shortest = water.shortest_angstrom
+    assert shortest == pytest.approx(0.96, abs=0.02) and water.odd_distance == ""
+    assert f"{shortest:.3f} Angstrom apart" in craton("scf", "check", "water.xyz", "--basis", "sto-3g").stdout
+    Molecule(water.symbols, scale * water.positions_bohr).write_xyz("other.xyz")
+    words = ("other.xyz", "--basis", "sto-3g")
+    [warning] = json.loads(craton("scf", "check", *words, "--json").stdout)["warnings"]
+    assert warning.startswith(f"{note} {scale * shortest:.3g} Angstrom")
+    assert warning.endswith(": XYZ has Angstrom, not pm, nm or bohr")
+    assert f"note: {warning}" in " ".join(craton("scf", "run", *words, "--no-report").stdout.split())
+
+
+def test_atoms_alone_have_no_distance(folder):
+    from craton.scf.molecule import Molecule
+
+    atom = Molecule.from_xyz_text("1\n\nHe 0 0 0")
+    assert atom.shortest_angstrom is None and atom.odd_distance == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["chek", "water.xyz", "--basis", "sto-3g"], "Did you mean 'check'"),
+        (["rnu", "water.xyz"], "Did you mean 'run'"),
+        (["chek.xyz", "--basis", "sto-3g"], "chek.xyz: no such file"),
+    ],
+)
+def test_a_verb_with_a_slip_is_no_short_form(folder, words, said):
+    with pytest.raises(UserError) as raised:
+        invoke(["scf", *words])
+    assert said in str(raised.value)
+
+
+def test_files_of_other_formats(folder):
+    (folder / "m.mol").write_text("\n  made\n\n  1  0  0\n")
+    with pytest.raises(UserError, match="m.mol: not valid TOML: .*; allowed: .*, or XYZ whose name ends in .xyz"):
+        invoke(["scf", "check", "m.mol"])
+
+
 def test_a_fitted_run(folder):
     configured(folder, method='basis = "cc-pvtz"\ndf = true')
     found = json.loads(craton("scf", "check", "my.toml", "--json").stdout)
@@ -416,7 +473,11 @@ def test_broken_molecules(folder, what):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none.xyz", "--basis", "sto-3g"], ["none.xyz", "no such file"]),
+        (
+            ["none.xyz", "--basis", "sto-3g"],
+            ["none.xyz: no such file; allowed: a TOML file, or XYZ whose name ends in .xyz"],
+        ),
+        (["O 0 0 0"], ["O 0 0 0: no such file; allowed: a TOML file (", "), or XYZ whose name ends in .xyz"]),
         (["none.toml"], ["none.toml: no such file", "craton scf template > my.toml"]),
         (["water.xyz"], ["water.xyz: no basis set", "--basis"]),
         (["water.xyz", "--basis", "cc-pvdx"], ["'cc-pvdx'", "does not exist", "did you mean", "cc-pVDZ"]),

@@ -120,6 +120,14 @@ POINT, MOMENT, BELL = (
         (GRID + TIME + "[run]\ndecomposition = [2, 61, 1]", r"allowed: at most \[20, 15, 12\], for bricks of 4 cells a side"),
         (GRID + TIME + "[media]\nkind = 'layers'", r"\[media\] no layers; allowed: layers, or a file of them"),
         (GRID + TIME + "[media]\nkind = 'layers'\nlayers = [[1, 2]]", r"layers = \[\[1, 2\]\]; allowed: a list of layers"),
+        (
+            GRID + TIME + "[media]\nkind = 'layers'\nlayers = [[1, 3e3, 1.9, 2300], [0, 6, 3.5, 2.7]]",
+            r"\[media\] layers: layer 1 has vs = 1.9 m/s; allowed: 20 or more \(m/s, not km/s\?\)",
+        ),
+        (
+            GRID + TIME + "[media]\nkind = 'layers'\nlayers = [[1, 3e3, 0, 1000], [0, 6e3, 3.5e3, 2.7]]",
+            r"layer 2 has rho = 2.7 kg/m\^3; allowed: 100 or more \(kg/m\^3, not g/cm\^3\?\)",
+        ),
         (GRID + TIME + "[media]\nkind = 'file'", r"\[media\] file is missing"),
         (GRID + TIME + "[media]\nkind = 'file'\nfile = 'no.nc'", r'file = "no.nc": no such file'),
         (GRID + TIME + "[media]\nlayers = [[0, 2, 1, 3]]", r'layers with kind = "constant"'),

@@ -388,6 +388,7 @@ def test_layers_from_a_file(tmp_path):
         ("1000 4000 2000 2600\n0 1 1 1 1 1\n", r"rows of 4, 6 numbers; allowed"),
         ("0 4000 2000 2600\n0 4000 2000 2600\n", r"layer 1 is 0 m thick; allowed: above 0"),
         ("# none\n", r"no layers; allowed"),
+        ("# km, km/s, g/cm3\n1 4 2 2.6\n", r"layers.txt:2: vp = 4 m/s; allowed: 20 or more \(m/s, not km/s\?\)"),
     ):
         path.write_text(text)
         with pytest.raises(UserError, match=message):

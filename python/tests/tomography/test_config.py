@@ -315,3 +315,23 @@ def test_wrong_stations(tmp_path: Path) -> None:
         read_stations(path)
     with pytest.raises(UserError, match="no such file"):
         read_stations(tmp_path / "none.csv")
+
+
+def test_a_file_of_observed_seismograms_is_called_one(tmp_path):
+    """And the other way round; each names tables that only the other has."""
+    from craton.tomography.config.load import Config
+    from craton.tomography.waveforms.config import WaveformConfig, load_waveform_config, waveform_template
+
+    (tmp_path / "data.toml").write_text(waveform_template())
+    (tmp_path / "run.toml").write_text("[earth]\n[inversion]\n")
+    with pytest.raises(
+        UserError, match=r"unknown table \[output\]; this is a file of craton tomography data; allowed: run"
+    ):
+        load_config(tmp_path / "data.toml")
+    with pytest.raises(
+        UserError, match=r"unknown table \[inversion\]; this is a file of craton tomography run; allowed: out"
+    ):
+        load_waveform_config(tmp_path / "run.toml")
+    ours, theirs = set(Config.tables), {*WaveformConfig.tables, "phases"}
+    assert set(Config.elsewhere["craton tomography data"]) == theirs - ours
+    assert set(WaveformConfig.elsewhere["craton tomography run"]) == ours - theirs

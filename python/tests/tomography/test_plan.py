@@ -648,3 +648,14 @@ def test_peak_memory_is_of_this_phase():
         pass
     assert phases_.peak_bytes["large"] - phases_.peak_bytes["small"] > 60 << 20
     assert process_memory.resident_bytes() <= process_memory.peak_bytes()
+
+
+def test_the_time_is_explained_and_one_rank_needs_no_subsets(small_config):
+    """Start and report are most of a short run; one rank takes all paths, whatever the subset."""
+    few = small_config.replaced("paths", maximum=3).replaced("assembly", subset=16)
+    alone, two = (planning.make_plan(few, ranks) for ranks in (1, 2))
+    assert not any("fewer than" in line for line in alone.warnings)
+    assert any("3 paths in subsets of 16 are fewer than 2 ranks need" in line for line in two.warnings)
+    begin, end = (next(one.seconds for one in alone.phases if one.name == name) for name in (BEFORE, AFTER))
+    around = f"start-up {planning.duration(begin)}, report {planning.duration(end)}"
+    assert alone.limit.endswith(f"; before and after: {around}")

@@ -24,6 +24,7 @@ from craton.hazard.forecast.faults import (
 from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.magnitude_area import RELATIONS, relation
 from craton.hazard.forecast.magnitude_frequency import (
+    BOX,
     MagnitudeFrequency,
     characteristic,
     gutenberg_richter,
@@ -141,21 +142,30 @@ def variation_rules(config: VariationsConfig) -> VariationRules:
 
 
 def forecast_of(
-    config: ForecastConfig, faults: Sequence[FaultConfig], models: Sequence[ModelConfig], place: Grid | None
+    config: ForecastConfig,
+    faults: Sequence[FaultConfig],
+    models: Sequence[ModelConfig],
+    place: Grid | None,
+    path: object = "",
 ) -> Forecast:
-    """The ruptures of all faults, then of all files, in their order.
+    """The ruptures of all faults, then of all files, in their order. path: of the configuration, for messages.
 
     UserError for what cannot be, for a name that two have, and for no rupture.
     """
-    whole = Forecast(())
-    for fault in faults:
-        whole = _added(whole, Forecast(tuple(_fault_ruptures(config, fault, place))), f"[[fault]] {fault.name}")
+    whole, in_file = Forecast(()), f"{path}: " if path else ""
+    for at, fault in enumerate(faults, 1):
+        where = f"{in_file}[[fault]] {at}"
+        try:
+            ruptures = _fault_ruptures(config, fault, place, where)
+        except UserError as error:
+            raise error if str(error).startswith(where) else UserError(f"{where}: {error}") from None
+        whole = _added(whole, Forecast(tuple(ruptures)), where)
     numbers: dict[str, int] = {}
     for model in models:
         whole = _added(whole, _read(config, model, place, numbers), model.file)
     if not any(one.annual_rate > 0 for one in whole.ruptures):
         raise UserError(
-            "a forecast without ruptures that happen; allowed: one [[fault]] or [[model]] at least, with a rate"
+            f"{in_file}a forecast without ruptures that happen; allowed: one [[fault]] or [[model]] at least, with a rate"
         )
     return whole
 
@@ -169,7 +179,11 @@ def _added(whole: Forecast, more: Forecast, what: str) -> Forecast:
     return whole + more
 
 
-def _fault_ruptures(config: ForecastConfig, fault: FaultConfig, place: Grid | None) -> list[Rupture]:
+def _fault_ruptures(config: ForecastConfig, fault: FaultConfig, place: Grid | None, where: str) -> list[Rupture]:
+    if not fault.lower_depth_km > fault.upper_depth_km:
+        raise UserError(
+            f"{where} lower_depth_km = {fault.lower_depth_km:g}; allowed: above upper_depth_km = {fault.upper_depth_km:g} km"
+        )
     made = simple_fault(
         fault.name,
         upper_depth_m=fault.upper_depth_km * KM,
@@ -180,20 +194,20 @@ def _fault_ruptures(config: ForecastConfig, fault: FaultConfig, place: Grid | No
         trace_lon_lat=fault.trace_lon_lat or None,
         place=place,
     )
-    frequency = _frequency(config, fault, made)
+    frequency = _frequency(config, fault, made, where)
     if fault.frequency == "characteristic":
         return whole_surface_ruptures(fault.name, made.surface(config.subfault_m), frequency)
     floating = Floating(config.subfault_m, config.step_m, fault.aspect_ratio, fault.relation)
     return fault_ruptures(made, frequency, floating)
 
 
-def _frequency(config: ForecastConfig, fault: FaultConfig, made: SimpleFault) -> MagnitudeFrequency:
+def _frequency(config: ForecastConfig, fault: FaultConfig, made: SimpleFault, where: str) -> MagnitudeFrequency:
     if (fault.slip_rate_mm_yr > 0) == (fault.annual_rate > 0):
-        raise UserError(
-            f"[[fault]] {fault.name}: slip_rate_mm_yr and annual_rate, or neither; allowed: one of them above 0"
-        )
+        what = "both" if fault.annual_rate > 0 else "neither"
+        raise UserError(f"{where}: {what} of slip_rate_mm_yr and annual_rate; allowed: one of them above 0")
     of_area = relation(fault.relation).magnitude(made.length_m * made.width_m / 1e6, fault.rake_deg)
     magnitude, largest = fault.magnitude or of_area, fault.largest or of_area
+    _check_smallest(fault, magnitude, largest, where)
     rate = made.moment_rate_Nm(fault.slip_rate_mm_yr, fault.rigidity_Pa) or float(moment_Nm(magnitude))
     width = config.bin_width
     if fault.frequency == "characteristic":
@@ -207,6 +221,18 @@ def _frequency(config: ForecastConfig, fault: FaultConfig, made: SimpleFault) ->
             found.magnitudes, found.annual_rates * (fault.annual_rate / math.fsum(found.annual_rates))
         )
     return found
+
+
+def _check_smallest(fault: FaultConfig, magnitude: float, largest: float, where: str) -> None:
+    """UserError where the smallest magnitude of a range is not below its end."""
+    key, end, box = "largest", largest, ""
+    if fault.frequency == "youngs_coppersmith":
+        key, end, box = "magnitude", magnitude - BOX / 2, f" - {BOX / 2:g}, where the box begins"
+    if fault.frequency == "characteristic" or fault.smallest < end:
+        return
+    given = getattr(fault, key)
+    of_area = "" if given else f", that of the fault's area, or another {key}"
+    raise UserError(f"{where} smallest = {fault.smallest:g}; allowed: below {end:.3g} ({key}{box}{of_area})")
 
 
 def _read(config: ForecastConfig, model: ModelConfig, place: Grid | None, numbers: dict[str, int]) -> Forecast:

@@ -125,6 +125,8 @@ def read_nrml(
     root = _parsed(reader.path)
     if root.tag != "nrml" or root.namespace != NAMESPACE:
         raise reader.wrong(root, f"<{root.tag}> of namespace '{root.namespace}'", f"<nrml> of {NAMESPACE}")
+    if tree := next(root.named("logicTree"), None):
+        raise reader.wrong(tree, "a logicTree", "a source model; each that the tree names as a [[model]]")
     model = reader.child(root, "sourceModel")
     ruptures: list[Rupture] = []
     names: set[str] = set()

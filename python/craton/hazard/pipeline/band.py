@@ -95,11 +95,29 @@ def pulse_left(config: Config, periods_s: ArrayLike) -> NDArray[np.float64]:
 def check_periods(config: Config) -> Band:
     """The band. UserError for a period outside it that the configuration does not explicitly want."""
     band = band_of(config)
+    duration_s = config.ground.time.duration_s
+    middle_s = duration_s - band.longest_s
+    if band.longest_s <= 0:
+        least_s = middle_s + max(config.measures.periods_s)
+        raise UserError(
+            f"{config.path}: [time] duration_s = {duration_s:g}: the pulse has its middle at {middle_s:.3g} s, from which "
+            f"seismograms begin; allowed: at least {_rounded_up(least_s):g} s, for the longest of [measures] periods_s"
+        )
     for period in config.measures.periods_s:
         reason = band.why_not(period)
         if reason and period not in config.measures.unresolved_periods_s:
+            longer = (
+                f"[time] duration_s of at least {_rounded_up(middle_s + period):g} s, "
+                if period > band.longest_s
+                else ""
+            )
             raise UserError(
                 f"{config.path}: [measures] periods_s: the waves do not resolve {period:g} s, because {reason}; allowed: {band}, "
-                f"or unresolved_periods_s = [{period:g}] to have it computed and hatched"
+                f"{longer}or unresolved_periods_s = [{period:g}] to have it computed and hatched"
             )
     return band
+
+
+def _rounded_up(time_s: float) -> float:
+    """To tenths of a second."""
+    return math.ceil(10 * time_s) / 10

@@ -59,7 +59,8 @@ def waves_of(work: Work) -> Waves:
         made = waves_config(config, work.position_m[0], config.green.directions[0], None, pulse, decomposition=bricks)
         setup = Setup(made)
         found = setup.range
-        highest_hz = check_sources(setup)
+        key, slower = ("sigma_s", "a longer sigma_s") if config.green.sigma_s else ("highest_hz", "a lower highest_hz")
+        highest_hz = check_sources(setup, f"[green] {key} = {getattr(config.green, key):g}", slower)
     waves = Waves(setup, found, highest_hz, setup.step_s(), setup.boxes(config.run.ranks))
     if config.green.every > waves.steps:
         raise config.wrong(

@@ -47,7 +47,7 @@ class Work:
     def of(config: Config) -> Work:
         """The work of a configuration. UserError for what cannot be computed, such as a site in the absorbing sides."""
         grid = grid_of(config.ground)
-        forecast = forecast_of(config.forecast, config.faults, config.models, grid)
+        forecast = forecast_of(config.forecast, config.faults, config.models, grid, config.path)
         forecast = forecast.without(i for i, one in enumerate(forecast.ruptures) if not one.annual_rate > 0)
         work = Work(config, grid, forecast, tuple(_position(site, grid) for site in config.all_sites))
         work._check_inside()

@@ -31,6 +31,8 @@ SCRATCH_CELLS = 2**21
 """A box is sampled in slabs of about so many points, so that what a file's reader needs aside stays small."""
 SAME_DEPTH = 1e-6
 """Of a cell, by which rounding may move a depth."""
+SLOWEST_ROCK_M_S, LIGHTEST_ROCK_KG_M3 = 20.0, 100.0
+"""Mud has some 30 m/s; nothing in km/s reaches 20. Fresh snow has 100 kg/m^3; nothing in g/cm^3 does."""
 PARTS = 16
 """Of a cell along z, where no smaller number puts every interface between two parts."""
 
@@ -296,9 +298,20 @@ class Layers(Medium):
         return 1, 1, PARTS
 
 
+def wrong_unit(row: Sequence[float]) -> str:
+    """What of a row of layers is so small that it must be in km/s or g/cm^3, and what is allowed; "" where nothing is."""
+    for name, value in zip(("vp", "vs"), row[1:3], strict=True):
+        if 0 < value < SLOWEST_ROCK_M_S:
+            return f"{name} = {value:g} m/s; allowed: {SLOWEST_ROCK_M_S:g} or more (m/s, not km/s?)"
+    if 0 < row[3] < LIGHTEST_ROCK_KG_M3:
+        return f"rho = {row[3]:g} kg/m^3; allowed: {LIGHTEST_ROCK_KG_M3:g} or more (kg/m^3, not g/cm^3?)"
+    return ""
+
+
 def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
     """Layers of a text file with a row for each; # begins a comment. UserError names the row."""
     rows: list[tuple[float, ...]] = []
+    places: list[str] = []
     for place, line, words in numbered_rows(Path(path), "a text file of layers"):
         try:
             row = tuple(map(float, words))
@@ -309,9 +322,14 @@ def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
                 f"{place}: '{line}'; allowed: thickness in m, vp and vs in m/s, rho in kg/m^3, and perhaps qp and qs"
             )
         rows.append(row)
+        places.append(place)
     if not rows:
         raise UserError(f"{path}: no layers; allowed: one or more rows of thickness_m vp vs rho [qp qs]")
-    return Layers(rows=tuple(rows), where=str(path), **common)  # type: ignore[arg-type]
+    found = Layers(rows=tuple(rows), where=str(path), **common)  # type: ignore[arg-type]
+    for place, row in zip(places, rows, strict=True):
+        if wrong := wrong_unit(row):
+            raise UserError(f"{place}: {wrong}")
+    return found
 
 
 def check_material(

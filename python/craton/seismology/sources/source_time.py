@@ -362,14 +362,19 @@ def source_time(kind: str, parameter: float, centre_s: float | None = None) -> S
 
 
 def check_frequency(
-    highest_hz: float, slowest_m_s: float, spacing_m: float, points_per_wavelength: float, where: str = "source"
+    highest_hz: float,
+    slowest_m_s: float,
+    spacing_m: float,
+    points_per_wavelength: float,
+    where: str = "source",
+    slower: str = "a slower time function",
 ) -> None:
-    """UserError where a source has shorter waves than the grid can carry."""
+    """UserError where a source has shorter waves than the grid can carry. slower: what is allowed in its place."""
     carried = slowest_m_s / (spacing_m * points_per_wavelength)
     if highest_hz > carried * (1 + 1e-9):
         raise UserError(
             f"{where}: its spectrum reaches {highest_hz:.3g} Hz (where it falls below {LEVEL:.0%} of its largest value), but "
             f"{spacing_m:g} m cells carry {carried:.3g} Hz at {points_per_wavelength:g} points per wavelength of "
-            f"{slowest_m_s:g} m/s; allowed: a slower time function, cells of "
+            f"{slowest_m_s:g} m/s; allowed: {slower}, cells of "
             f"{slowest_m_s / (highest_hz * points_per_wavelength):.3g} m, or another [grid] points_per_wavelength"
         )

@@ -349,18 +349,19 @@ def check_outputs_of_parts(setup: Setup) -> None:
             raise config.wrong(f"[{name}] z_m = {z:g} m; allowed: above [grid] coarser_below_m = {depth:g} m")
 
 
-def check_sources(setup: Setup) -> float:
+def check_sources(setup: Setup, setting: str = "", slower: str = "a slower time function") -> float:
     """The highest frequency of all point sources, Hz (NaN without one).
 
-    UserError where it is more than the grid carries, and for a source outside the grid.
+    UserError where it is more than the grid carries, and for a source outside the grid. setting: what gave the sources their time
+    function, where no [[source]] did; slower: what to write there.
     """
     grid, path = setup.config.grid, setup.config.path
     slowest, h = setup.least_resolved
     frequencies = [point.time_function.highest_frequency_hz for point in setup.points]
     for number, frequency in enumerate(frequencies, 1):
         if grid.points_per_wavelength:
-            where = f"{path}: point source {number}"
-            check_frequency(frequency, slowest, h, grid.points_per_wavelength, where)
+            where = f"{path}: {setting or f'point source {number}'}"
+            check_frequency(frequency, slowest, h, grid.points_per_wavelength, where, slower)
     return max(frequencies, default=math.nan)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from craton.errors import UserError
 from craton.seismology.geometry.grid import THINNEST
+from craton.seismology.ground.media import wrong_unit
 from craton.seismology.sources.source_time import KINDS, source_time
 from craton.seismology.wave_run.config_tables import (
     TABLES,
@@ -125,6 +126,9 @@ class Config(Configuration):
             yield '[media] file is missing; allowed: a model\'s file, because kind = "file"'
         if media.kind == "constant" and (media.file or media.layers):
             yield f'[media] {"file" if media.file else "layers"} with kind = "constant"; allowed: kind = "layers" or "file"'
+        for number, row in enumerate(media.layers, 1):
+            if wrong := wrong_unit(row):
+                yield f"[media] layers: layer {number} has {wrong}"
         if media.read == "partitioned" and media.kind != "file":
             yield '[media] read = "partitioned"; allowed: with kind = "file"'
         if media.vs30 and media.vs30_file:

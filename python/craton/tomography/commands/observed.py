@@ -59,27 +59,22 @@ def fetch(config: DataFile, directory: Directory = None, as_json: Json = False) 
 
 @app.command("check")
 def check(config: DataFile, as_json: Json = False) -> None:
-    """List the earthquakes, channels and responses that a configuration finds, and what is wrong with them."""
+    """List the earthquakes, channels and responses that a configuration finds, and what is wrong with them.
+
+    The exit code is 2 if no channel is usable, so that no window can be cut.
+    """
     from craton.runs.progress import make_console
 
     check_alone("craton tomography data check")
     settings = _data_config(config, "output", None)
-    if as_json:
-        from craton.tomography.waveforms.preparation import find_inputs
-
-        inputs = find_inputs(settings, make_console(stderr=True))
-        print_json(
-            {
-                "earthquakes": list(inputs.events.name),
-                "stations": list(inputs.archive.stations),
-                "channels_with_response": len(inputs.instruments),
-                "left_out": [asdict(item) for item in inputs.ledger.decisions if not item.accepted],
-            }
-        )
-        return
     from craton.tomography.waveforms.inspection import inspect
 
-    typer.echo(inspect(settings, make_console()))
+    found = inspect(settings, make_console(stderr=as_json))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo("\n".join(found.lines))
+    found.require_usable()
 
 
 @app.command("windows")

@@ -45,6 +45,7 @@ class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 
     optional = ("target",)
+    elsewhere = {"craton tomography data": ("input", "fetch", "processing", "windows", "output", "phases")}
 
     run: RunConfig
     earth: EarthConfig

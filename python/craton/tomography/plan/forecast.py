@@ -47,12 +47,13 @@ class Plan(Estimate):
 
     @property
     def limit(self) -> str:
-        """The phase that takes longest, in words."""
+        """The phase that takes longest, in words; and what comes before and after, of which a short run mostly consists."""
         slowest = max((phase for phase in self.phases if phase.name in PHASES), key=lambda phase: phase.seconds)
         name = f"{slowest.name}, by {slowest.limit}"
         if slowest.name == "assemble":
             name += f", mostly {max(self.parts, key=lambda part: part.seconds).name}"
-        return f"{name}: {duration(slowest.seconds)} of {duration(self.seconds)}"
+        around = [f"{phase.name} {duration(phase.seconds)}" for phase in self.phases if phase.name not in PHASES]
+        return f"{name}: {duration(slowest.seconds)} of {duration(self.seconds)}; before and after: {', '.join(around)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class Plan(Estimate):
         threads = self.ranks_per_node * work.threads
         if threads > machine.cores_per_node:
             found.append(f"{threads} threads on the {machine.cores_per_node} cores of a node take turns")
-        if self.ranks * work.subset > work.paths:
+        if self.ranks > 1 and self.ranks * work.subset > work.paths:
             found.append(
                 f"{work.paths} paths in subsets of {work.subset} are fewer than {self.ranks} ranks need: make [assembly] subset "
                 "smaller"

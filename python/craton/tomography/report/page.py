@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from craton.errors import UserError
 from craton.pages.page import (
     Block,
     Notice,
@@ -78,8 +77,7 @@ def draw_share(path: str | pathlib.Path, share: int, shares: int) -> Share:
 def folder_of_run(path: str | pathlib.Path) -> RunFolder:
     """UserError where there is none."""
     folder = RunFolder(path)
-    if not folder.path.is_dir():
-        raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
+    folder.require()
     return folder
 
 

@@ -278,6 +278,25 @@ class WaveformConfig(Configuration):
         "modes": ModesConfig,
     }
 
+    elsewhere = {
+        "craton tomography run": (
+            *(
+                "run",
+                "theory",
+                "basis",
+                "start",
+                "events",
+                "stations",
+                "paths",
+                "data",
+                "target",
+                "corrections",
+                "prior",
+            ),
+            *("inversion", "assembly", "report"),
+        )
+    }
+
     output: OutputConfig
     input: InputConfig
     processing: ProcessingConfig
@@ -296,7 +315,8 @@ class WaveformConfig(Configuration):
     @classmethod
     def build(cls, raw: Mapping[str, Any], path: Path) -> Self:
         """From what a TOML file holds, checked; [[phases]] in it replace all of PHASES. UserError as of Configuration.build."""
-        check_keys(raw, {**cls.tables, "phases": PhaseConfig}, f"{path}: unknown table", brackets=True)
+        allowed, what = {**cls.tables, "phases": PhaseConfig}, f"{path}: unknown table"
+        check_keys(raw, allowed, what, brackets=True, elsewhere=cls.elsewhere)
         given = raw.get("phases", [dataclasses.asdict(phase) for phase in PHASES])
         if not isinstance(given, list) or not given:
             raise UserError(f"{path}: phases = {given!r}; allowed: one or more tables [[phases]]")

@@ -82,9 +82,9 @@ def find_inputs(config: WaveformConfig, console: Any = None) -> Inputs:
             "files, or `craton tomography data fetch` first"
         )
     with ProgressBar("indexing", len(files["waveforms"]), "files", console) as bar:
-        archive = open_archive(files["waveforms"], ledger, bar.update)
+        archive = open_archive(files["waveforms"], ledger, bar.update, f"{config.path}: [input] waveforms")
     instruments = read_instruments(files["responses"], archive.inventories, ledger)
-    events = read_earthquakes(files["events"], archive.events, ledger)
+    events = read_earthquakes(files["events"], archive.events, ledger, f"{config.path}: [input] events")
     return Inputs(archive, instruments, events, ledger)
 
 

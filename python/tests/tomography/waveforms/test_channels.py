@@ -242,6 +242,16 @@ def test_damaged_files_are_decisions(tmp_path):
     assert "\n" not in str(caught.value)
 
 
+def test_files_that_may_not_be_opened_are_decisions(tmp_path):
+    """HDF5 raises OSError for them before any reader of seismograms comes to see them; so does a folder."""
+    good, bad = tmp_path / "good.mseed", tmp_path / "locked.mseed"
+    Stream([piece(0, 100, ORDINARY.astype(np.int32))]).write(str(good), format="MSEED")
+    bad.mkdir()
+    ledger = Ledger()
+    assert open_archive([bad, good], ledger).stations == ["XX.AAA"]
+    assert [(item.subject, item.code) for item in ledger.decisions] == [(str(bad), "unreadable")]
+
+
 @pytest.mark.parametrize("kind", ["CMTSOLUTION", "QUAKEML", "NDK", "SPUD"])
 def test_earthquakes_of_all_formats(tmp_path, kind):
     """The centroid and its time, wherever the file keeps them."""
@@ -290,9 +300,12 @@ def test_earthquakes_that_cannot_be_used(tmp_path):
     whole = obspy.read_events(str(event))
     whole[0].focal_mechanisms = []
     whole.write(str(tmp_path / "bare.xml"), format="QUAKEML")
-    with pytest.raises(UserError, match="no usable earthquake in 1; .* it has no moment tensor") as caught:
+    with pytest.raises(
+        UserError, match="no usable earthquake among 1 in 1 files; .* it has no moment tensor"
+    ) as caught:
         read_earthquakes([tmp_path / "bare.xml"], (), Ledger())
     assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith("; allowed: QuakeML, NDK or CMTSOLUTION, with a moment tensor")
     ledger = Ledger()
     assert len(read_earthquakes([tmp_path / "bare.xml", event, event], (), ledger)) == 1
     assert [item.code for item in ledger.decisions if not item.accepted] == ["not usable", "twice"]

@@ -161,6 +161,42 @@ def test_commands(okhotsk, tmp_path):
     assert "is there already; allowed: another folder, or --overwrite" in again.stderr
 
 
+@pytest.mark.parametrize(
+    ("responses", "wrong", "words"),
+    [
+        (
+            "quake.xml",
+            "",
+            "no window can be cut, because no channel is usable; most often (6 of 6 times): no response: no file has this",
+        ),
+        ("*.BH_.xml", "[processing]\nbands = ['LH']\n", "(6 of 6 times): band not used"),
+        ("*.BH_.xml", "[windows]\nmin_distance_deg = 150\n", "(6 of 6 times): [windows] allows 150 to 160 degrees"),
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_check_says_that_no_window_can_be_cut(okhotsk, tmp_path, responses, wrong, words, options):
+    config = okhotsk / "useless.toml"
+    config.write_text(OKHOTSK.replace("*.BH_.xml", responses) + wrong)
+    shown = craton("tomography", "data", "check", config, *options, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert words in shown.stderr
+    assert f"{config}: no window" in shown.stderr
+    assert "; allowed: a channel with a response that recorded an earthquake" in shown.stderr
+    assert ("channels with a response" in shown.stdout) == (not options)
+    if options:
+        assert json.loads(shown.stdout)["usable_channels"] == 0
+
+
+def test_check_names_the_file_of_settings_that_find_no_earthquake(okhotsk, tmp_path):
+    config = okhotsk / "table.toml"
+    (okhotsk / "quake.csv").write_text("name,origin_time\n")
+    config.write_text(OKHOTSK.replace("quake.xml", "quake.csv"))
+    shown = craton("tomography", "data", "check", config, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert f"{config}: [input] events: no usable earthquake among 0 in 1 files; the last: " in shown.stderr
+    assert "; allowed: QuakeML, NDK or CMTSOLUTION, with a moment tensor" in shown.stderr
+
+
 def test_nothing_accepted_is_one_line_and_a_record(okhotsk, tmp_path):
     config = load_waveform_config(okhotsk / "okhotsk.toml").replaced("output", directory=str(tmp_path / "out"))
     with pytest.raises(UserError, match="none of 8 windows was accepted; most often .* all reasons are in") as caught:

@@ -85,12 +85,15 @@ def test_dates_of_toml(tmp_path):
     [
         ("", "[input] waveforms names no files, and"),
         ('[input]\nwaveforms = ["*.mseed"]\n', "[input] waveforms = '*.mseed': no file in"),
+        ('[input]\nwaveforms = ["records"]\n', "= 'records' is a folder; allowed: a pattern, such as records/**/*"),
+        ('[input]\nwaveforms = ["*.toml"]\n', "data.toml: [input] waveforms: none of 1 files holds a waveform"),
     ],
 )
 def test_nothing_to_read(tmp_path, text, words):
     pytest.importorskip("obspy", reason="ObsPy is not installed")
     from craton.tomography.waveforms.preparation import prepare
 
+    (tmp_path / "records").mkdir()
     with pytest.raises(UserError) as caught:
         prepare(loaded(tmp_path, text))
     assert words in str(caught.value)

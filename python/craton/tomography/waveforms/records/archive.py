@@ -31,8 +31,13 @@ def matching_files(patterns: Iterable[str], folder: Path, setting: str) -> list[
     """All files of all patterns, sorted, each once. UserError for a pattern that matches nothing."""
     found: dict[Path, None] = {}
     for pattern in patterns:
-        names = sorted(glob.glob(str(folder / Path(pattern).expanduser()), recursive=True))
+        wanted = folder / Path(pattern).expanduser()
+        names = sorted(glob.glob(str(wanted), recursive=True))
         files = [Path(name) for name in names if Path(name).is_file()]
+        if not files and wanted.is_dir():
+            raise UserError(
+                f"{setting} = {pattern!r} is a folder; allowed: a pattern, such as {Path(pattern) / '**/*'}"
+            )
         if not files:
             raise UserError(
                 f"{setting} = {pattern!r}: no file in {folder} matches; allowed: a pattern that finds files"
@@ -96,7 +101,11 @@ class Archive:
 
     def add(self, file: Path, ledger: Ledger) -> None:
         """Indexes a file; a damaged one goes to the ledger."""
-        is_asdf = h5py.is_hdf5(file)
+        try:
+            is_asdf = h5py.is_hdf5(file)  # opens it, which the file's permissions may forbid
+        except OSError as error:
+            ledger.reject("file", str(file), "unreadable", words_of(error))
+            return
         if is_asdf:
             need_pyasdf(file)
         try:
@@ -190,8 +199,13 @@ def need_pyasdf(file: Path) -> None:
         )
 
 
-def open_archive(files: Iterable[Path], ledger: Ledger, progress: Callable[[int], None] = lambda _: None) -> Archive:
-    """Indexes all files. UserError where none holds a waveform."""
+def open_archive(
+    files: Iterable[Path],
+    ledger: Ledger,
+    progress: Callable[[int], None] = lambda _: None,
+    setting: str = "[input] waveforms",
+) -> Archive:
+    """Indexes all files. UserError, which names the `setting`, where none holds a waveform."""
     archive = Archive()
     count = 0
     for count, file in enumerate(files, 1):
@@ -201,7 +215,7 @@ def open_archive(files: Iterable[Path], ledger: Ledger, progress: Callable[[int]
         rejected = ledger.decisions[-1] if ledger.decisions else None
         what = f"; the last: {rejected.subject}: {rejected.reason}" if rejected else ""
         raise UserError(
-            f"[input] waveforms: none of {count} files holds a waveform{what}; allowed: "
+            f"{setting}: none of {count} files holds a waveform{what}; allowed: "
             "MiniSEED, SAC, ASDF, or what else ObsPy reads"
         )
     return archive

@@ -19,8 +19,10 @@ from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.records.archive import read_by_obspy
 
 
-def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], ledger: Ledger) -> Events:
-    """All usable events, by time. `more`: events of ASDF files. UserError where none is left."""
+def read_earthquakes(
+    files: Sequence[Path], more: Iterable[tuple[Path, Any]], ledger: Ledger, setting: str = "[input] events"
+) -> Events:
+    """All usable events, by time. `more`: events of ASDF files. UserError, which names the `setting`, where none is left."""
     from obspy import read_events
 
     catalogues = read_by_obspy(read_events, files, ledger)
@@ -46,7 +48,10 @@ def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], le
     if not found:
         last = ledger.decisions[-1] if ledger.decisions else None
         what = f"; the last: {last.subject}: {last.reason}" if last else ""
-        raise UserError(f"[input] events: no usable earthquake in {len(listed)}{what}")
+        raise UserError(
+            f"{setting}: no usable earthquake among {len(listed)} in {len(files)} files{what}; allowed: QuakeML, NDK or "
+            "CMTSOLUTION, with a moment tensor"
+        )
     return as_events(sorted(found.values(), key=lambda item: item.time))
 
 

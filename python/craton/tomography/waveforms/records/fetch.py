@@ -199,10 +199,11 @@ class Fetcher:
 
     def _usable_events(self) -> Events:
         patterns, ledger = self.config.input.events, Ledger()
-        files = [self.folder.events]
+        files, setting = [self.folder.events], f"{self.config.path}: [fetch] events"
         if patterns:
-            files = matching_files(patterns, self.config.folder, f"{self.config.path}: [input] events")
-        events = read_earthquakes(files, (), ledger)
+            setting = f"{self.config.path}: [input] events"
+            files = matching_files(patterns, self.config.folder, setting)
+        events = read_earthquakes(files, (), ledger, setting)
         self.done.earthquakes = len(events)
         self.done.without_tensor = sum(item.stage == "event" and not item.accepted for item in ledger.decisions)
         return events
