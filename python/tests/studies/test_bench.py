@@ -222,7 +222,20 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
 
 @pytest.mark.parametrize(
     "name",
-    ["assembly", "calls", "cholesky", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"],
+    [
+        "assembly",
+        "calls",
+        "cholesky",
+        "counters",
+        "gram",
+        "hazard",
+        "lu",
+        "memory",
+        "multigrid",
+        "overlap",
+        "scaling",
+        "scf",
+    ],
 )
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
@@ -303,6 +316,19 @@ def test_cholesky_factors_both_storages_beside_lapack(tmp_path: Path) -> None:
             assert record["value"] > 0 and record["limit_value"] > 0
     refused = bench("cholesky", "--set", "orders=many")
     assert refused.returncode == 2 and "whole numbers above 0" in refused.stderr
+
+
+def test_lu_solves_in_place_and_of_an_array_beside_lapack(tmp_path: Path) -> None:
+    records = records_of(tmp_path, "lu", "--repeats", 1, "--set", "order=150", "--set", "block=16")
+    assert len(records) == 8
+    for ranks in ("1 rank x", "2 ranks x"):
+        for way in ("in place", "of a DistArray"):
+            speed = with_name(records, f"N=150, {ranks}", f": {way}")
+            assert speed["value"] > 0 and speed["limit_value"] > 0 and speed["ranks"] == int(ranks[0])
+            left = with_name(records, f"N=150, {ranks}", f"residual, {way}")
+            assert left["reached"] is True and 0 < left["value"] < 1
+    refused = bench("lu", "--set", "order=0")
+    assert refused.returncode == 2 and "order=0, block=64; allowed: whole numbers above 0" in refused.stderr
 
 
 def test_stacked_windows_are_fewer_updates_and_send_less(tmp_path: Path) -> None:
