@@ -159,6 +159,19 @@ def test_the_calculator_of_ase():
     assert LBFGS(atoms, logfile=None).run(fmax=0.01, steps=30)
 
 
+def test_the_calculator_with_a_functional():
+    from craton.scf import RKS
+    from craton.scf.interchange.ase import HARTREE_EV, CratonCalculator, to_atoms
+
+    atoms = to_atoms(water())
+    atoms.calc = CratonCalculator("sto-3g", xc="pbe", grid="coarse")
+    alone = RKS(water(), "sto-3g").run(xc="pbe", grid="coarse", conv_tol_grad=1e-6)
+    assert atoms.get_potential_energy() == pytest.approx(alone.e_tot * HARTREE_EV, abs=1e-7)
+    assert atoms.get_charges() == pytest.approx(alone.mulliken_charges(), abs=1e-5)
+    with pytest.raises(UserError, match="RKS: no gradients of density functionals"):
+        atoms.get_forces()
+
+
 def test_what_the_calculator_refuses():
     from ase import Atoms
     from craton.scf.interchange.ase import CratonCalculator, from_atoms
