@@ -410,6 +410,8 @@ def test_scf_says_what_a_whole_calculation_takes(tmp_path: Path) -> None:
     assert 0 < iteration["value"] < 60 and re.match(r"converged after \d+: -40\.19\d+ hartree", iteration["note"])
     for rank in range(2):
         assert 0 < with_name(records, "memory grew", f"rank {rank}")["value"] < 500
+    assert with_name(records, "density blocks", "fetched")["value"] > 0
+    assert with_name(records, "density blocks", "spared")["value"] >= 0
     done = bench("scf", "--ranks", 1, "--repeats", 1, "--set", "carbons=1", "--set", "memory=3")
     assert done.returncode == 2 and "memory=3; allowed: 0, 1 or 2" in done.stderr
 
