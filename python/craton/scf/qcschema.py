@@ -57,7 +57,9 @@ def run_qcschema(given: Mapping[str, Any], world: World | None = None) -> dict[s
             )
         setattr(calculation, name, value)
     if isinstance(calculation, KohnSham) and driver in ("gradient", "hessian"):
-        raise UserError(f"QCSchema: driver {driver} of functional {quoted(str(calculation.xc))}; allowed: energy, properties")
+        raise UserError(
+            f"QCSchema: driver {driver} of functional {quoted(str(calculation.xc))}; allowed: energy, properties"
+        )
     if driver != "energy" and calculation.conv_tol_grad is None:
         calculation.conv_tol_grad = 1e-6
     calculation.kernel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import craton
@@ -90,7 +91,7 @@ def _of_ranks(run: Run, ranks: int, n: int, block: int) -> dict[str, Found]:
     }
     for _ in range(run.repeats):
         for name, make in made.items():
-            alone(run.comm, ranks, lambda make=make, to=found[name]: _factor_and_solve(comm, make, world, n, to))
+            alone(run.comm, ranks, partial(_factor_and_solve, comm, make, world, n, found[name]))
         alone(run.comm, 1, lambda: found[LIMIT].rates.append(_rate(n, _lapack_seconds(n, ranks * run.threads))))
     return found
 

@@ -1,4 +1,4 @@
-"""Blocks of a density that screening spares: each one that is not spared is fetched once. 16 hydrogen atoms; its last line says so."""
+"""Density blocks that screening spares: each that is not spared is fetched once. Hydrogen atoms; the last line says so."""
 
 import craton
 import numpy as np
