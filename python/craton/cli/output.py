@@ -67,13 +67,14 @@ def print_found(found: Found, as_json: bool) -> None:
 
 def facts_table(rows: Iterable[tuple[str, str]], title: str | None = None) -> Table:
     """A table of rich without a head: labels, in bold, and what they say."""
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for label, text in rows:
-        table.add_row(label, text)
+        table.add_row(label, escape(text))
     return table
 
 

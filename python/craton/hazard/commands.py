@@ -313,7 +313,7 @@ def disagg(
         craton hazard disagg basin-run --site rim --epsilon --output rim.png
 
     Epsilon is the number of standard deviations of ln(shaking) by which a variation is above the mean of its rupture. A picture
-    has bars by magnitude, distance and epsilon.
+    has bars by magnitude, distance and epsilon; a line says how many such bins are filled.
     """
     keep_mpi_off()
     from craton.hazard import queries

@@ -34,11 +34,14 @@ class Answer:
     rows: list[tuple[Any, ...]]
     note: str = ""
     """why the waves do not resolve it"""
+    filled: tuple[int, str] | None = None
+    """of a disaggregation: how many of its finest bins have a share, and by what those are divided"""
 
     def table(self) -> Table:
         """The table, for a console."""
-        note = f"not resolved: {self.note}" if self.note else None
-        table = Table(title=self.title, title_justify="left", caption=note, caption_justify="left")
+        below = [f"{self.filled[0]} filled bins of {self.filled[1]}"] if self.filled else []
+        below += [f"not resolved: {self.note}"] if self.note else []
+        table = Table(title=self.title, title_justify="left", caption="\n".join(below) or None, caption_justify="left")
         for heading, _, form in self.columns:
             table.add_column(heading, justify="right" if form else "left")
         for row in self.rows:
@@ -52,7 +55,8 @@ class Answer:
             [None if isinstance(value, float) and not math.isfinite(value) else value for value in row]
             for row in self.rows
         ]
-        found = {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}
+        found: dict[str, Any] = {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}
+        found |= {"filled_bins": self.filled[0]} if self.filled else {}
         return found | ({"note": f"not resolved: {self.note}"} if self.note else {})
 
 
@@ -111,7 +115,8 @@ def disaggregation(
 ) -> Answer:
     """Shares of bins, the largest first, at a level or at the level of a probability.
 
-    Bins are of source, magnitude and distance, or (epsilon) of magnitude, distance and epsilon.
+    Bins are of source, magnitude and distance, or (epsilon) of magnitude, distance and epsilon. The answer also says how many of
+    the latter are filled.
     """
     name, chosen = results.checked(site, measure)
     if probability is not None and level is not None:
@@ -138,7 +143,8 @@ def disaggregation(
         f"mean M {found.mean_magnitude:.2f} at {1e-3 * found.mean_distance_m:.1f} km, epsilon {found.mean_epsilon:.2f}"
     )
     title = f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, {means}"
-    return Answer(title, columns, rows, found.note)
+    finest = "magnitude, distance and epsilon" if found.epsilon_shares is not None else "magnitude and distance"
+    return Answer(title, columns, rows, found.note, (found.filled_bins, finest))
 
 
 Columns = tuple[tuple[str, str, str], ...]

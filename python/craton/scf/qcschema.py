@@ -15,7 +15,9 @@ import numpy as np
 import craton
 from craton.errors import UserError
 from craton.foreign_text import quoted
+from craton.scf.functionals.libxc import NAMES
 from craton.scf.iteration.hartree_fock import HartreeFock
+from craton.scf.iteration.kohn_sham import RKS, UKS, KohnSham
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF, UHF
 from craton.scf.molecule import Molecule
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_qcschema", "run_qcschema_file"]
 
-METHODS = {"rhf": RHF, "uhf": UHF, "rohf": ROHF}
+METHODS: dict[str, type[HartreeFock]] = {"rhf": RHF, "uhf": UHF, "rohf": ROHF, "rks": RKS, "uks": UKS}
 DRIVERS = ("energy", "gradient", "hessian", "properties")
 FORM = "a QCSchema input: molecule, driver, model"
 
@@ -34,10 +36,16 @@ FORM = "a QCSchema input: molecule, driver, model"
 def run_qcschema(given: Mapping[str, Any], world: World | None = None) -> dict[str, Any]:
     """Computes an AtomicInput and returns an AtomicResult. With `world` collective.
 
-    model: method HF (restricted for multiplicity 1, else unrestricted), RHF, UHF or ROHF, and a basis set by its name; keywords:
-    settings of HartreeFock, and cartesian. Not to converge is success = false with an error; UserError for input that is none.
+    model: method HF or a functional such as B3LYP (restricted for multiplicity 1, else unrestricted), RHF, UHF, ROHF, RKS or UKS,
+    and a basis set by its name; keywords: settings of HartreeFock or KohnSham, and cartesian. Not to converge is success = false
+    with an error; UserError for input that is none, and for gradient and hessian of a functional.
     """
     molecule, driver, method, basis, keywords = _read(given)
+    unrestricted = molecule.multiplicity != 1
+    if method in NAMES:
+        keywords, method = {"xc": method} | keywords, "uks" if unrestricted else "rks"
+    elif method == "hf":
+        method = "uhf" if unrestricted else "rhf"
     cartesian = keywords.pop("cartesian", False)
     if not isinstance(cartesian, bool):
         raise UserError(f"QCSchema: keyword cartesian is {quoted(str(cartesian), 60)}; allowed: true or false")
@@ -48,6 +56,10 @@ def run_qcschema(given: Mapping[str, Any], world: World | None = None) -> dict[s
                 f"QCSchema: keyword {quoted(name)}; allowed: cartesian, {', '.join(calculation.SETTINGS[:-1])}"
             )
         setattr(calculation, name, value)
+    if isinstance(calculation, KohnSham) and driver in ("gradient", "hessian"):
+        raise UserError(
+            f"QCSchema: driver {driver} of functional {quoted(str(calculation.xc))}; allowed: energy, properties"
+        )
     if driver != "energy" and calculation.conv_tol_grad is None:
         calculation.conv_tol_grad = 1e-6
     calculation.kernel()
@@ -119,11 +131,11 @@ def _read(given: Any) -> tuple[Molecule, str, str, str, dict[str, Any]]:
     if driver not in DRIVERS:
         raise UserError(f"QCSchema: driver {quoted(driver)}; allowed: {', '.join(DRIVERS)}")
     model = part(given, "model", Mapping)
-    name, basis = part(model, "method", str).lower(), part(model, "basis", str)
+    method, basis = part(model, "method", str).lower(), part(model, "basis", str)
     molecule = Molecule(symbols, geometry.reshape(-1, 3), int(charge), multiplicity)
-    method = name if name != "hf" else ("rhf" if molecule.multiplicity == 1 else "uhf")
-    if method not in METHODS:
-        raise UserError(f"QCSchema: method {quoted(name)}; allowed: HF, {', '.join(each.upper() for each in METHODS)}")
+    allowed = ["hf", *METHODS, *NAMES]
+    if method not in allowed:
+        raise UserError(f"QCSchema: method {quoted(method)}; allowed: {', '.join(each.upper() for each in allowed)}")
     return molecule, driver, method, basis, dict(part(given, "keywords", Mapping, {}))
 
 

@@ -103,7 +103,8 @@ def scf(run: Run) -> Iterator[Measurement]:
     own settings; both keep integrals in memory. "fitted": with fitted densities, both by cc-pvtz-jkfit.
 
     With memory=2: seconds per iteration of a restricted calculation, and the most that memory of a rank grows by, from before it is
-    made until it has ended. Memory is its own pages, and of shared ones its part (Linux's Pss).
+    made until it has ended. Memory is its own pages, and of shared ones its part (Linux's Pss). Also how much of density blocks was
+    fetched, and how much was spared, since screening leaves it out.
     """
     o, size = run.options, run.comm.size
     if o["memory"] not in (0, 1, 2):
@@ -430,6 +431,8 @@ def _whole(run: Run) -> Iterator[Measurement]:
         calculation.run(**settings, direct_scf_tol=o["threshold"], threads=run.threads)
         seconds = time.perf_counter() - begun
     grown = run.comm.gather((peak.most - before) / MIB)
+    engine: Any = calculation.engine
+    fetched, spared = (world.sum([engine.spent[f"{what}_bytes"]])[0] / 1e6 for what in ("fetched", "spared"))
     if grown is None:
         return
     count, functions = len(calculation.iterations), calculation.basis.size
@@ -453,6 +456,13 @@ def _whole(run: Run) -> Iterator[Measurement]:
             less_is_better=True,
             note=f"{each / matrix:.1f} matrices of {matrix:.1f} MiB",
             group=f"{title}: what memory grew by",
+        )
+    for what, value, note in (
+        ("fetched", fetched, "as ranks keep them, with largest elements by shells"),
+        ("spared", spared, "elements alone, of blocks that screening leaves out: they did not travel"),
+    ):
+        yield Measurement(
+            what, [value], "MB", note=note, less_is_better=True, group=f"{title}: density blocks, all ranks, all builds"
         )
 
 

@@ -495,6 +495,10 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
     told = json.loads(craton("disagg", finished, "--epsilon", "--level", "0.0003", "--json", cwd=tmp_path).stdout)
     assert sum(row["share_percent"] for row in told["rows"]) == pytest.approx(100.0)
     assert {"magnitude", "distance_km", "epsilon_from", "epsilon_to"} < set(told["rows"][0])
+    filled = told["filled_bins"]
+    assert filled == len(told["rows"]) > 1
+    printed = craton("disagg", finished, "--level", "0.0003", cwd=tmp_path).stdout  # rows by source: the number stays
+    assert f"{filled} filled bins of magnitude, distance and epsilon" in printed
     queries.disaggregation(results, "A", None, None, 0.0003, tmp_path / "d.csv")
     rows = [line.split(",") for line in (tmp_path / "d.csv").read_text().splitlines()[1:]]
     assert sum(float(row[3]) for row in rows) == pytest.approx(100.0)

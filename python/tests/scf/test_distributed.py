@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from craton._launch import run_under_mpi
 
-PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "distributed_fock.py"
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAM = PROGRAMS / "distributed_fock.py"
 
 pytestmark = pytest.mark.skipif(
     not (importlib.util.find_spec("pyscf") and importlib.util.find_spec("basis_set_exchange")),
@@ -23,3 +24,12 @@ def test_all_ranks_build_what_one_does(ranks, ranks_per_node, capfd):
     assert code == 0, err
     assert f"distributed Fock matrices agree on {ranks} ranks of {nodes} nodes" in out
     assert "leaked" not in err
+
+
+def test_what_is_spared_would_have_been_fetched_once(capfd):
+    """By messages: so what is fetched and what is spared add up to what would travel without sparing."""
+    program = str(PROGRAMS / "spared_densities.py")
+    code = run_under_mpi([program], 4, ranks_per_node=1, program=[sys.executable])
+    out, err = capfd.readouterr()
+    assert code == 0, err
+    assert "blocks less spared, as many fetched, on 4 ranks of 4 nodes" in out

@@ -1,6 +1,7 @@
 """Optimised geometries and vibrations against pyscf's."""
 
 import importlib.util
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,23 @@ ETHANOL = (
 
 KNOWN_WATER = (0.94628588, 1.49757928)
 """O-H and H-H in Angstrom."""
+KNOWN_ETHANOL = (
+    (1.515482, 2.363861, 3.201326, 1.085659, 1.084297, 1.084297, 2.147679, 2.147680),
+    (1.403960, 1.939774, 2.152747, 2.147812, 2.147811, 1.088529, 1.088529),
+    (0.946941, 3.312234, 2.620204, 2.620202, 2.057067, 2.057067),
+    (4.050809, 3.494510, 3.494508, 2.311804, 2.311803),
+    (1.762644, 1.762644, 2.483808, 2.483807),
+    (1.757232, 2.490910, 3.047845),
+    (3.047844, 2.490911),
+    (1.755442,),
+)
+"""Of each atom to those after it."""
+KNOWN_BENZENE = {
+    "CC": (1.386311, 2.401162, 2.772623),
+    "CH": (1.075471, 2.137624, 3.375653, 3.848094),
+    "HH": (2.461783, 4.263933, 4.923565),
+}
+"""Of an atom to the next along the ring, the next but one and so on; of a carbon to its own hydrogen first."""
 
 
 def distances_angstrom(molecule):
@@ -73,6 +91,33 @@ def test_water_has_the_known_geometry():
     distances = distances_angstrom(found.calculation.molecule)
     assert distances[0, 1:] == pytest.approx(KNOWN_WATER[0], abs=1e-4)
     assert distances[1, 2] == pytest.approx(KNOWN_WATER[1], abs=1e-4)
+
+
+@pytest.mark.long
+def test_benzene_has_the_known_geometry():
+    """Of pyscf 2.14 with geomeTRIC 1.0.2, RHF/6-31G*, largest force 1e-7 hartree per bohr. The default `force` is fine enough."""
+    from craton import scf
+
+    begun = scf.RHF(benzene(), "6-31g*")
+    begun.threads = 2
+    distances = distances_angstrom(scf.optimise(begun).calculation.molecule)
+    for a, b in itertools.combinations(range(12), 2):
+        kind = "CH"[a // 6] + "CH"[b // 6]
+        steps = min((a - b) % 6, (b - a) % 6)
+        known = KNOWN_BENZENE[kind][steps if kind == "CH" else steps - 1]
+        assert distances[a, b] == pytest.approx(known, abs=1e-4), (a, b)
+
+
+@pytest.mark.long
+def test_ethanol_has_the_known_geometry():
+    """Of the same programs and basis. Its groups turn with hardly any force, so the default `force` is not fine enough."""
+    from craton import scf
+
+    begun = scf.RHF(molecule_of(ETHANOL), "6-31g*")
+    begun.threads = 2
+    distances = distances_angstrom(scf.optimise(begun, force=2e-6).calculation.molecule)
+    for a, known in enumerate(KNOWN_ETHANOL):
+        assert distances[a, a + 1 :] == pytest.approx(known, abs=1e-4), a
 
 
 def test_vibrations_of_water_are_those_of_pyscf():
@@ -157,6 +202,19 @@ def test_the_calculator_of_ase():
     assert atoms.get_dipole_moment() * 4.803204 == pytest.approx(alone.dipole_debye(), abs=1e-5)
     assert atoms.get_charges() == pytest.approx(alone.mulliken_charges(), abs=1e-5)
     assert LBFGS(atoms, logfile=None).run(fmax=0.01, steps=30)
+
+
+def test_the_calculator_with_a_functional():
+    from craton.scf import RKS
+    from craton.scf.interchange.ase import HARTREE_EV, CratonCalculator, to_atoms
+
+    atoms = to_atoms(water())
+    atoms.calc = CratonCalculator("sto-3g", xc="pbe", grid="coarse")
+    alone = RKS(water(), "sto-3g").run(xc="pbe", grid="coarse", conv_tol_grad=1e-6)
+    assert atoms.get_potential_energy() == pytest.approx(alone.e_tot * HARTREE_EV, abs=1e-7)
+    assert atoms.get_charges() == pytest.approx(alone.mulliken_charges(), abs=1e-5)
+    with pytest.raises(UserError, match="RKS: no gradients of density functionals"):
+        atoms.get_forces()
 
 
 def test_what_the_calculator_refuses():

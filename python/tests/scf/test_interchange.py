@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,6 +110,24 @@ def test_qcschema_in_and_out(tmp_path):
         AtomicResult(**gradient)
 
 
+def test_qcschema_with_a_functional():
+    from craton.scf import RKS, UKS
+    from craton.scf.qcschema import run_qcschema
+
+    coarse = {"grid": "coarse"}
+    energy = run_qcschema(schema(method="PBE", basis="sto-3g", keywords=coarse))
+    assert energy["success"]
+    alone = RKS(water(), "sto-3g").run(xc="pbe", **coarse)
+    assert energy["return_result"] == pytest.approx(alone.e_tot, abs=1e-8)
+    triplet = run_qcschema(schema("properties", "lda", "sto-3g", coarse, molecular_multiplicity=3))
+    alone = UKS(replace(water(), multiplicity=3), "sto-3g").run(xc="lda", **coarse)
+    assert triplet["properties"]["scf_total_energy"] == pytest.approx(alone.e_tot, abs=1e-7)
+    named = run_qcschema(schema(method="RKS", basis="sto-3g", keywords={"xc": "gga_x_pbe + gga_c_pbe"} | coarse))
+    assert named["return_result"] == pytest.approx(energy["return_result"], abs=1e-8)
+    with pytest.raises(UserError, match="driver gradient of functional .b3lyp.; allowed: energy, properties"):
+        run_qcschema(schema("gradient", "b3lyp"))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -119,7 +138,7 @@ def test_qcschema_in_and_out(tmp_path):
         ({"molecule": {"symbols": ["H"], "geometry": [0, 0, "x"]}}, "are no numbers"),
         ({"molecule": {"symbols": ["Xx"], "geometry": [0, 0, 0]}}, "element 'Xx'; allowed: H to Og"),
         ({"molecule": {"symbols": ["He"], "geometry": [0, 0, 0], "molecular_charge": 0.5}}, "charge 0.5"),
-        ({"model": {"method": "mp2", "basis": "sto-3g"}}, "method 'mp2'; allowed: HF, RHF, UHF, ROHF"),
+        ({"model": {"method": "mp2", "basis": "sto-3g"}}, "method 'mp2'; allowed: HF, RHF, UHF, ROHF, RKS, UKS, LDA"),
         ({"model": {"method": "hf"}}, "basis is"),
         ({"keywords": {"cartesian": 1}}, "keyword cartesian is '1'; allowed: true or false"),
         ({"keywords": {"callback": 1}}, "keyword 'callback'; allowed: cartesian, conv_tol"),

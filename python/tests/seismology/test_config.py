@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import math
 import subprocess
@@ -23,6 +24,7 @@ from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import examine, memory_bytes
 from craton.seismology.wave_run.config import TABLES, SourceConfig, load_config, template
 from craton.seismology.wave_run.setup import Setup, grid_of, rigidity_of
+from rich.console import Console
 
 GRID = "[grid]\nsize_km = [8, 6, 5]\nspacing_m = 100\n"
 TIME = "[time]\nduration_s = 2\n"
@@ -79,6 +81,12 @@ def test_a_run_that_records_nothing_is_noted(tmp_path):
     assert any(note in text for text in examine(load_config(written(tmp_path, GRID, TIME, SOURCE))).warnings)
     recorded = written(tmp_path, GRID, TIME, SOURCE, "[movie]\nevery = 10\n")
     assert not any(note in text for text in examine(load_config(recorded)).warnings)
+
+
+def test_names_of_tables_are_printed_with_their_brackets(tmp_path):
+    console = Console(width=200, file=io.StringIO())
+    console.print(examine(load_config(written(tmp_path, GRID, TIME, SOURCE))).table())
+    assert "allowed: [receivers] stations, [sgt] points, every of [snapshots] or [movie]" in console.file.getvalue()
 
 
 def test_a_time_of_the_run_is_shown(tmp_path):

@@ -222,7 +222,20 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
 
 @pytest.mark.parametrize(
     "name",
-    ["assembly", "calls", "cholesky", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"],
+    [
+        "assembly",
+        "calls",
+        "cholesky",
+        "counters",
+        "gram",
+        "hazard",
+        "lu",
+        "memory",
+        "multigrid",
+        "overlap",
+        "scaling",
+        "scf",
+    ],
 )
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
@@ -305,6 +318,19 @@ def test_cholesky_factors_both_storages_beside_lapack(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "whole numbers above 0" in refused.stderr
 
 
+def test_lu_solves_in_place_and_of_an_array_beside_lapack(tmp_path: Path) -> None:
+    records = records_of(tmp_path, "lu", "--repeats", 1, "--set", "order=150", "--set", "block=16")
+    assert len(records) == 8
+    for ranks in ("1 rank x", "2 ranks x"):
+        for way in ("in place", "of a DistArray"):
+            speed = with_name(records, f"N=150, {ranks}", f": {way}")
+            assert speed["value"] > 0 and speed["limit_value"] > 0 and speed["ranks"] == int(ranks[0])
+            left = with_name(records, f"N=150, {ranks}", f"residual, {way}")
+            assert left["reached"] is True and 0 < left["value"] < 1
+    refused = bench("lu", "--set", "order=0")
+    assert refused.returncode == 2 and "order=0, block=64; allowed: whole numbers above 0" in refused.stderr
+
+
 def test_stacked_windows_are_fewer_updates_and_send_less(tmp_path: Path) -> None:
     sizes = ("level=3", "radial=20", "paths=4", "windows=2", "samples=40")
     records = records_of(tmp_path, "stacks", "--repeats", 1, *(f"--set={text}" for text in sizes))
@@ -384,6 +410,8 @@ def test_scf_says_what_a_whole_calculation_takes(tmp_path: Path) -> None:
     assert 0 < iteration["value"] < 60 and re.match(r"converged after \d+: -40\.19\d+ hartree", iteration["note"])
     for rank in range(2):
         assert 0 < with_name(records, "memory grew", f"rank {rank}")["value"] < 500
+    assert with_name(records, "density blocks", "fetched")["value"] > 0
+    assert with_name(records, "density blocks", "spared")["value"] >= 0
     done = bench("scf", "--ranks", 1, "--repeats", 1, "--set", "carbons=1", "--set", "memory=3")
     assert done.returncode == 2 and "memory=3; allowed: 0, 1 or 2" in done.stderr
 

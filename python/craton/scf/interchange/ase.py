@@ -12,6 +12,7 @@ import numpy as np
 
 from craton.errors import UserError
 from craton.scf.iteration.hartree_fock import HartreeFock
+from craton.scf.iteration.kohn_sham import RKS, UKS
 from craton.scf.iteration.restricted_open import ROHF
 from craton.scf.iteration.spins import RHF, UHF
 from craton.scf.molecule import BOHR_ANGSTROM, Molecule
@@ -29,7 +30,7 @@ __all__ = ["HARTREE_EV", "CratonCalculator", "from_atoms", "to_atoms"]
 
 HARTREE_EV = 27.21138505
 """One hartree in electronvolts, as CODATA 2010 has it, as BOHR_ANGSTROM."""
-METHODS = {"rhf": RHF, "uhf": UHF, "rohf": ROHF}
+METHODS: dict[str, type[HartreeFock]] = {"rhf": RHF, "uhf": UHF, "rohf": ROHF, "rks": RKS, "uks": UKS}
 
 
 def from_atoms(atoms: Any, charge: int = 0, multiplicity: int | None = None) -> Molecule:
@@ -50,7 +51,7 @@ def to_atoms(molecule: Molecule) -> Any:
 
 
 class CratonCalculator(Calculator):
-    """Hartree-Fock as a calculator of ASE: energy and forces, dipole and Mulliken charges.
+    """Hartree-Fock as a calculator of ASE: energy and forces, dipole and Mulliken charges; with `xc` a functional, without forces.
 
         atoms.calc = CratonCalculator("cc-pvdz")
         BFGS(atoms).run(fmax=0.01)
@@ -72,7 +73,9 @@ class CratonCalculator(Calculator):
         calculated: Callable[[HartreeFock], None] | None = None,
         **settings: object,
     ) -> None:
-        """basis, cartesian, settings: as HartreeFock. method: rhf, uhf, rohf; "": rhf where the multiplicity is 1, else uhf.
+        """basis, cartesian, settings: as HartreeFock, or KohnSham.
+
+        method: rhf, uhf, rohf, rks or uks; "": rhf where the multiplicity is 1, else uhf, and with the setting xc rks or uks.
 
         calculated: called after each geometry. UserError for another method; what else is wrong is said with the first atoms.
         """
@@ -146,7 +149,8 @@ class CratonCalculator(Calculator):
             self._calculated(made)
 
     def _first(self, molecule: Molecule) -> HartreeFock:
-        method = self._method or ("rhf" if molecule.multiplicity == 1 else "uhf")
+        method = ("r" if molecule.multiplicity == 1 else "u") + ("ks" if "xc" in self._settings else "hf")
+        method = self._method or method
         made = METHODS[method](molecule, self._basis, cartesian=self._cartesian, world=self._world)
         for name, value in self._settings.items():
             if name not in made.SETTINGS:

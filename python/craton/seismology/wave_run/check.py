@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from craton.runs.words import counted, duration
@@ -128,14 +129,14 @@ class Findings:
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
     def table(self) -> Table:
-        """For a console of rich."""
+        """For a console of rich, which would take a table's name in brackets for a style of its own."""
         table = Table(title="What the run does", show_header=False, title_justify="left")
         table.add_column(style="bold")
         table.add_column()
         for name, value in self.rows():
-            table.add_row(name, value)
+            table.add_row(name, escape(value))
         for warning in self.warnings:
-            table.add_row("note", warning, style="yellow")
+            table.add_row("note", escape(warning), style="yellow")
         return table
 
     def rows(self) -> list[tuple[str, str]]:
