@@ -14,11 +14,13 @@ from craton._craton import ModelBasis
 from craton._launch import main_guard
 from craton.errors import UserError
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.model.sphere import even_points, unit_vectors
 from craton.tomography.prior import make
 from craton.tomography.prior.distributed import DistributedSeparable, distributed_lateral
-from craton.tomography.prior.distributed_in_one_order import OrderedLateral, ordered_lateral
+from craton.tomography.prior.distributed_in_one_order import OrderedLateral, ordered, ordered_lateral
 from craton.tomography.prior.distributed_layers import DistributedLayered, distributed_root
 from craton.tomography.prior.gaussian import gaussian_prior
+from craton.tomography.prior.lateral import LateralCovariance
 from craton.tomography.prior.parts import splines_at_knots
 from mpi4py import MPI
 
@@ -87,14 +89,15 @@ with main_guard():
     part = dealt.parts[0]
     assert isinstance(part, DistributedLayered)
     assert len(part.roots) == 4, "lengths of 1000, 1500 and 2000 km at five knots, and one between"
-    shares["by depth"] = share(sum(root.vectors.local.size for root in part.roots)) / len(part.roots)
+    shares["by depth"] = share(sum(root.inverse.packed.local.size for root in part.roots)) / len(part.roots)
 
     found["in one order"], dealt = compared(basis, ONE, world, comm, in_one_order=True)
     part = dealt.parts[0]
     assert isinstance(part, DistributedSeparable) and isinstance(part.lateral, OrderedLateral)
     shares["in one order"] = share(part.lateral.inverse.packed.local.size)
 
-    lateral = ordered_lateral(ModelBasis(4, np.linspace(3480e3, 6368e3, 4)), 2000.0, 1e-3, world, comm, 2)
+    knots = unit_vectors(*even_points(300))
+    lateral = ordered(LateralCovariance(knots, 2000.0, 1e-3), world, comm, 2)
     inverse = lateral.inverse.gather()
     bits = np.triu(inverse).tobytes(), lateral.times(inverse[:, :3]).tobytes()
     told = []

@@ -1,12 +1,13 @@
 """Memory of a prior with many lateral knots, of each rank: mpiexec -n RANKS python prior_memory.py FORM [LEVEL].
 
 FORM: "one-length", "by-depth" (two lateral lengths), "in-one-order" or "matern". Prints what the process of the largest rank has
-grown by when the prior is made, and at its peak meanwhile, and how many of it knots^2 elements of float64 would be. Set
-CRATON_RANKS_PER_NODE=1, so that ranks share no memory and each one's is its own.
+grown by when the prior is made, and at its peak meanwhile, and what knots^2 elements of float64 are. Set CRATON_RANKS_PER_NODE=1,
+so that ranks share no memory and each one's is its own.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 
 import numpy as np
@@ -37,7 +38,9 @@ with main_guard():
     before = resident_bytes()
     reset_peak()
     prior = make_prior(basis, FORMS[form], world, comm, in_one_order=form == "in-one-order")
-    grown = [comm.allreduce(found - before, MPI.MAX) / 2**20 for found in (resident_bytes(), peak_bytes())]
+    peak = peak_bytes()
+    ctypes.CDLL(None).malloc_trim(0)  # the C library keeps some of what was freed
+    grown = [comm.allreduce(found - before, MPI.MAX) / 2**20 for found in (resident_bytes(), peak)]
     if comm.rank == 0:
         square = 8 * basis.n_lateral**2 / 2**20
         print(

@@ -319,13 +319,13 @@ class Estimate:
     def prior_bytes(self) -> float:
         """The prior's lateral matrices on each node: whole, or the node's share of what is dealt over all ranks.
 
-        One length takes an inverse, of which a dealt one is a triangle; in one order there are two. Several take eigenvectors each.
+        Each length takes one. Of a dealt one there is a triangle; in one order there are two.
         """
         if self.work.prior_kind != "gaussian":
             return 0.0
         triangles = 1.0 if self.work.reproducible else 0.5
         return sum(
-            8.0 * knots**2 * (lengths if lengths > 1 else triangles if dealt else 1.0) / (self.nodes if dealt else 1)
+            8.0 * knots**2 * lengths * (triangles / self.nodes if dealt else 1.0)
             for knots, lengths, dealt in self.lateral_parts
         )
 
@@ -346,9 +346,9 @@ class Estimate:
 
     @property
     def layers_bytes(self) -> float:
-        """What a rank holds of products of lateral matrices of different lengths, while they are made."""
+        """A rank's part of the largest lateral matrix of several lengths, whole."""
         several = [knots for knots, lengths, dealt in self.lateral_parts if dealt and lengths > 1]
-        return 3 * 8.0 * max(several, default=0) ** 2 / self.ranks
+        return 8.0 * max(several, default=0) ** 2 / self.ranks
 
     @property
     def prior_s(self) -> float:
@@ -381,9 +381,7 @@ class Estimate:
     def layers_s(self) -> float:
         """Wall clock of the products of lateral matrices of different lengths, for each system."""
         flops = [
-            (n, 2.0 * lengths * (lengths + 1) * n**3)
-            for n, lengths, dealt in self.lateral_parts
-            if dealt and lengths > 1
+            (n, lengths * (lengths + 1.0) * n**3) for n, lengths, dealt in self.lateral_parts if dealt and lengths > 1
         ]
         seconds = (flop / (self.dense_rate(n) * self.work.solve_bytes / 8.0) for n, flop in flops)
         return sum(seconds) / self.ranks * self.crowding
@@ -435,14 +433,14 @@ class Estimate:
         work = self.work
         if name == "prior" and any(work.prior_dealt):  # some elements at a time, and one more triangle in one order
             own = 4.0 * max(work.lateral, work.xi_lateral) ** 2 / self.ranks
-            return 4.0 * min(CHUNK_BYTES, own) + work.reproducible * own + self.layers_bytes
+            return 4.0 * min(CHUNK_BYTES, own) + work.reproducible * own + 3.0 * self.layers_bytes
         if name == "prior":
             return 6.0 * sum(8.0 * knots**2 for knots, *_ in self.lateral_parts) * (work.prior_kind == "gaussian")
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise":
             copy = 0.0 if self.ranks_per_node > 1 or work.in_place else work.solve_bytes * self.local_elements
-            return copy + self.layers_bytes
+            return copy + 2.0 * self.layers_bytes  # a root, and its product with another
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
             return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
         if name == "data":  # the paths are made here too, for the predictions

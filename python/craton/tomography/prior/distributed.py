@@ -50,23 +50,33 @@ class DistributedLateral:
 
     def times(self, table: f64) -> f64:
         """Collective: C_lateral^-1 times columns, the same on every rank."""
-        own = np.zeros_like(table)
-        for held in self.inverse.triangle:
-            for some in chunks(len(held.rows), len(held.cols)):
-                piece = held.local[:, some].copy()
-                piece[~held.taken(cols=some)] = 0.0
-                own[held.rows] += piece @ table[held.cols[some]]
-                piece[held.rows[:, None] == held.cols[some]] = 0.0
-                own[held.cols[some]] += piece.T @ table[held.rows]
-        return summed(own, self.comm)
+        return dealt_times(self.inverse, table, self.comm)
 
     def covariance_times(self, table: f64) -> f64:
         """Collective: C_lateral times columns."""
-        own, order, knots = np.zeros_like(table), len(table), np.arange(len(table))
-        mine = np.arange(order * self.comm.rank // self.comm.size, order * (self.comm.rank + 1) // self.comm.size)
-        for some in chunks(order, len(mine)):
-            own[mine[some]] = self.covariance.elements(mine[some], knots) @ table
-        return summed(own, self.comm)
+        return covariance_times(self.covariance, table, self.comm)
+
+
+def dealt_times(matrix: SymmetricMatrix, table: f64, comm: MPI.Comm) -> f64:
+    """Collective: a symmetric matrix times columns, the same on every rank of comm."""
+    own = np.zeros_like(table)
+    for held in matrix.triangle:
+        for some in chunks(len(held.rows), len(held.cols)):
+            piece = held.local[:, some].copy()
+            piece[~held.taken(cols=some)] = 0.0
+            own[held.rows] += piece @ table[held.cols[some]]
+            piece[held.rows[:, None] == held.cols[some]] = 0.0
+            own[held.cols[some]] += piece.T @ table[held.rows]
+    return summed(own, comm)
+
+
+def covariance_times(covariance: LateralCovariance, table: f64, comm: MPI.Comm) -> f64:
+    """Collective: the same of C_lateral, of which each rank makes some rows."""
+    own, order, knots = np.zeros_like(table), len(table), np.arange(len(table))
+    mine = np.arange(order * comm.rank // comm.size, order * (comm.rank + 1) // comm.size)
+    for some in chunks(order, len(mine)):
+        own[mine[some]] = covariance.elements(mine[some], knots) @ table
+    return summed(own, comm)
 
 
 def distributed_lateral(

@@ -41,12 +41,16 @@ def ordered_lateral(
     basis: ModelBasis, correlation_km: float, nugget: float, world: World, comm: MPI.Comm, threads: int = 1
 ) -> OrderedLateral:
     """Collective, blocking. threads: of each rank. UserError as of distributed_lateral."""
-    covariance = LateralCovariance.of(basis, correlation_km, nugget)
+    return ordered(LateralCovariance.of(basis, correlation_km, nugget), world, comm, threads)
+
+
+def ordered(covariance: LateralCovariance, world: World, comm: MPI.Comm, threads: int) -> OrderedLateral:
+    """Collective, blocking: the same of any knots."""
     matrix = dealt_matrix(covariance, world)
     tiles = linalg.OrderedSymmetric(matrix, threads)
-    start = np.random.default_rng(1).standard_normal(basis.n_lateral)
+    start = np.random.default_rng(1).standard_normal(matrix.order)
     largest = largest_eigenvalue(tiles.matvec, start)
-    origin = f"[prior] correlation_km = {correlation_km:g}"
+    origin, nugget = f"[prior] correlation_km = {covariance.correlation_km:g}", covariance.nugget
     try:
         tiles.factorise()
     except UserError:

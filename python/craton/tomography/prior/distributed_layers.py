@@ -1,9 +1,11 @@
 """The Gaussian prior with lateral lengths that vary with depth (Layered of parts.py), its lateral matrices dealt over all ranks.
 
-Of each different length the ranks hold the eigenvectors of C_lateral, n^2 / P elements each. G_i^-1 G_j^-1, of each pair of
-lengths, is made of them when it is asked for, one pair at a time: three matrices of n^2 / P elements meanwhile. With D lengths that
-takes 4 D^2 n^3 operations at most, of all ranks together, and the eigenvectors about 9 D n^3; the system of n R unknowns takes
-R^3 n^3 / 3.
+Of each different length the ranks hold G_i^-1, n^2 / 2P elements each. It is made of all eigenvectors of C_lateral. G_i itself is
+C_lateral G_i^-1. The products G_i^-1 G_j^-1, of each pair of lengths, are made when they are asked for, one pair at a time: two
+matrices of n^2 / P elements meanwhile.
+
+With D lengths the eigenvectors take about 9 D n^3 operations of all ranks together, and the products D (D + 1) n^3 for each system.
+The system of n R unknowns takes R^3 n^3 / 3.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from craton import ConvergentMatrix, SymmetricMatrix, linalg
 from craton._craton import ModelBasis, World
 from craton.arrays.matrix import TrianglePart
 from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.prior.distributed import dealt_matrix
+from craton.tomography.prior.distributed import covariance_times, dealt_matrix, dealt_times
 from craton.tomography.prior.lateral import LateralCovariance
 from craton.tomography.prior.parts import PriorPart, own_columns, summed
 
@@ -31,39 +33,42 @@ i64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DistributedRoot:
-    """G, the symmetric square root of C_lateral, as Root, of eigenvectors that are dealt over the ranks of `comm`. Collective."""
+    """G, the symmetric square root of C_lateral, as Root, by an inverse that is dealt over the ranks of `comm`. Collective."""
 
-    vectors: ConvergentMatrix
-    values: f64
-    """Eigenvalues of G."""
+    covariance: LateralCovariance
+    inverse: SymmetricMatrix
+    """The upper triangle of G^-1."""
+    log_determinant: float
+    """The natural logarithm of det G^-1."""
     comm: MPI.Comm
 
     def matrix(self, power: int) -> ConvergentMatrix:
         """G for 1, G^-1 for -1."""
-        scaled = self.vectors.copy()
-        scaled.local[...] *= self.values[np.asarray(scaled.local_cols_global)] ** power
-        scaled.commit()
-        product: ConvergentMatrix = linalg.matmul(scaled, self.vectors, transpose_b=True)
-        return product
+        whole: ConvergentMatrix = self.inverse.to_matrix(fill_lower=True)
+        if power == -1:
+            return whole
+        root: ConvergentMatrix = linalg.matmul(dealt_matrix(self.covariance, self.inverse.world), whole)
+        return root
 
     def times(self, table: f64, power: int) -> f64:
         """G or G^-1 times columns, the same on every rank."""
-        rows, cols = (np.asarray(lines) for lines in (self.vectors.local_rows_global, self.vectors.local_cols_global))
-        of_vectors, found = np.zeros_like(table), np.zeros_like(table)
-        of_vectors[cols] = self.vectors.local.T @ table[rows]
-        of_vectors = self.values[:, None] ** power * summed(of_vectors, self.comm)
-        found[rows] = self.vectors.local @ of_vectors[cols]
-        return summed(found, self.comm)
+        inverse = dealt_times(self.inverse, table, self.comm)
+        return inverse if power == -1 else covariance_times(self.covariance, inverse, self.comm)
 
 
 def distributed_root(
     basis: ModelBasis, correlation_km: float, nugget: float, world: World, comm: MPI.Comm
 ) -> DistributedRoot:
     """Collective, blocking. world: of comm. UserError on every rank for a covariance that is not safely positive definite."""
-    values, vectors = linalg.eigh(dealt_matrix(LateralCovariance.of(basis, correlation_km, nugget), world))
+    covariance = LateralCovariance.of(basis, correlation_km, nugget)
+    matrix = dealt_matrix(covariance, world)
+    values, vectors = linalg.eigh(matrix)
     condition = float(values[-1]) / max(float(values[0]), 1e-16 * float(values[-1]))
     LateralCovariance.check(condition, f"[prior] correlation_km = {correlation_km:g}", nugget)
-    return DistributedRoot(vectors, np.sqrt(values), comm)
+    vectors.local[...] *= values[np.asarray(vectors.local_cols_global)] ** -0.25
+    vectors.commit()
+    matrix.compress(linalg.matmul(vectors, vectors, transpose_b=True))
+    return DistributedRoot(covariance, matrix, -0.5 * float(np.log(values).sum()), comm)
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class DistributedLayered(PriorPart):
     """K^-1"""
 
     def _log_determinant(self) -> float:
-        lateral = -2.0 * sum(float(np.log(self.roots[root].values).sum()) for root in self.which)
+        lateral = 2.0 * sum(self.roots[root].log_determinant for root in self.which)
         return lateral + self.block.lateral * float(np.linalg.slogdet(self.radial_inverse)[1])
 
     def _layers_times(self, table: f64, power: int) -> f64:
@@ -98,12 +103,12 @@ class DistributedLayered(PriorPart):
 
     def _pairs(self, power: int) -> Iterator[tuple[int, int, ConvergentMatrix]]:
         """(p, q, G_p G_q) or of the inverses, p <= q. Others may read a product until the next one is asked for."""
-        world = self.roots[0].vectors.world
+        world = self.roots[0].inverse.world
         for p, upper in enumerate(self.roots):
             world.barrier()  # who waits here answers those that still read
             left = upper.matrix(power)
             for q in range(p, len(self.roots)):
-                right = left if q == p else self.roots[q].matrix(power)
+                right = self.roots[q].inverse if power == -1 else self.roots[q].matrix(power)
                 yield p, q, linalg.matmul(left, right)
                 world.barrier()
 

@@ -161,7 +161,7 @@ def finite_elements(points_km: f64) -> tuple[scipy.sparse.csr_matrix, f64]:
     stiffness = scipy.sparse.csr_matrix((np.concatenate(values), (rows, cols)), shape=(order, order))
     areas = np.bincount(corners.ravel(), weights=np.repeat(area / 3.0, 3), minlength=order)
     sphere = 4.0 * np.pi * float(np.mean(np.sum(points_km**2, axis=1)))
-    return stiffness, areas * (sphere / float(np.sum(areas)))
+    return stiffness, np.asarray(areas * (sphere / float(np.sum(areas))), np.float64)
 
 
 def between(values: Any, matrix: Any) -> Any:
