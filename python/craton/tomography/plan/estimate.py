@@ -358,6 +358,8 @@ class Estimate:
         twice. Several take eigenvectors each.
         """
         machine, seconds = self.machine, 0.0
+        if self.work.prior_kind == "matern" and self.work.lateral > KNOTS_OF_DENSE:
+            return 0.0  # sparse
         for n, lengths, dealt in self.lateral_parts:
             if not dealt:
                 seconds += 1e-9 * machine.prior_ns_per_knot3 * n**3 * lengths
