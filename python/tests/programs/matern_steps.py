@@ -31,9 +31,9 @@ CHANGES = {
 
 here = Path(sys.argv[1])
 config = load_config(EXAMPLE).replaced("run", directory=str(here / "run"))
-config = config.replaced("modes", shortest_period_s=120.0, cache=str(here / "modes"))
 for table, settings in CHANGES.items():
     config = config.replaced(table, **settings)
+config = config.replaced("modes", shortest_period_s=120.0, cache=str(here / "modes"))
 if not (here / "run" / "hessian.h5").exists():
     start.run(config, MPI.COMM_SELF, report=False)
 for length_km in [float(each) for each in sys.argv[2:]] or [500.0, 1000.0, 3000.0]:
