@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from craton import SymmetricMatrix, World
 from craton._craton import ModelBasis
 from craton._launch import mpiexec_command
 from craton.tomography.folder import RunFolder
 from craton.tomography.model.sphere import even_points
 from craton.tomography.model.splines import lateral_matrix, parts_of
 from craton.tomography.prior import make
+from craton.tomography.prior.distributed import DistributedSeparable
+from craton.tomography.prior.distributed_layers import DistributedLayered
 from craton.tomography.prior.gaussian import lateral_covariance
 from craton.tomography.prior.lateral import LateralCovariance
 from helpers import OF_OPEN_MPI, environment_without_mpi
@@ -28,37 +33,43 @@ from craton.tomography import start
 PROGRAM = Path(__file__).parents[1] / "programs" / "dealt_prior.py"
 
 
-def on_ranks(ranks, ranks_per_node):
-    """What the program prints."""
+@functools.cache
+def on_ranks(ranks, ranks_per_node, program=PROGRAM, *arguments):
+    """What a program prints."""
     environment = environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if os.geteuid() == 0:
         environment |= OF_OPEN_MPI
     if ranks_per_node:
         environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
-    command = [*mpiexec_command(), "--oversubscribe", "-n", str(ranks), sys.executable, str(PROGRAM)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    command = [*mpiexec_command(), "--oversubscribe", "-n", str(ranks), sys.executable, str(program), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
-ALL = [(1, 0), (2, 0), (3, 0), (4, 0), (2, 1), (4, 2)]
+ALL = [(1, 0), (2, 0), (3, 0), (4, 0), (2, 1), (4, 2), (4, 1)]
+EACH = [pytest.param(*case, marks=[] if case in ((4, 2),) else pytest.mark.long) for case in ALL]
 
 
-@pytest.mark.parametrize(
-    ("ranks", "ranks_per_node"),
-    [pytest.param(*case, marks=[] if case in ((4, 2),) else pytest.mark.long) for case in ALL],
-)
+@pytest.mark.parametrize(("ranks", "ranks_per_node"), EACH)
 def test_dealt_is_whole(ranks, ranks_per_node):
     """On ranks of one machine, and of several that read each other's elements by messages."""
     told = on_ranks(ranks, ranks_per_node)
-    found = told["found"]
-    assert found.pop("share") < {1: 0.53, 2: 0.28, 3: 0.21, 4: 0.16}[ranks]
-    assert {name: value for name, value in found.items() if not value < 1e-10} == {}
-    assert len(told["told"]) == 2
+    assert set(told["found"]) == {"one length", "by depth", "in one order"}
+    for form, found in told["found"].items():
+        assert told["shares"][form] < {1: 0.53, 2: 0.28, 3: 0.21, 4: 0.16}[ranks]
+        assert {name: value for name, value in found.items() if not value < 1e-10} == {}, form
+    assert len(told["told"]) == 6
     for line in told["told"]:
         assert (
             line.startswith("[prior] correlation_km = ") and "numerically singular" in line and "allowed: up to" in line
         )
+
+
+@pytest.mark.parametrize(("ranks", "ranks_per_node"), EACH)
+def test_the_inverse_in_one_order_has_the_same_bits_on_any_ranks(ranks, ranks_per_node):
+    """300 knots, in two rows of tiles; the inverse, and its products."""
+    assert on_ranks(ranks, ranks_per_node)["bits"] == on_ranks(1, 0)["bits"]
 
 
 def test_elements_are_those_of_the_whole():
@@ -76,23 +87,46 @@ def test_elements_are_those_of_the_whole():
 
 
 def test_runs_of_many_knots_have_it_dealt(small_config, monkeypatch):
-    """Each parameter by its own knots."""
+    """Each parameter by its own knots; lengths that vary with depth wherever sums may have any order."""
     radii_m = np.linspace(3480e3, 6368e3, 5)
     basis, chosen = ModelBasis(ModelBasis(2, radii_m), ModelBasis(1, radii_m)), []
-    monkeypatch.setattr(make, "distributed_lateral", lambda part, *_: part.n_lateral)
-    monkeypatch.setattr(
-        make,
-        "gaussian_prior",
-        lambda all_of, _, __, deal: chosen.append([deal(part, 1e3, 0.1) for part in parts_of(all_of)]),
-    )
+
+    def choose(all_of, _config, _share, deal):
+        chosen.append([[deal.deals(part, one_length=one) for one in (True, False)] for part in parts_of(all_of)])
+
+    monkeypatch.setattr(make, "gaussian_prior", choose)
     monkeypatch.setattr(make, "around", lambda prior, mean: prior)
-    for most, alone in ((10, False), (20, False), (10, True), (1000, False)):
+    for most, in_one_order in ((10, False), (20, False), (10, True), (1000, False)):
         monkeypatch.setattr(make, "KNOTS_ON_EACH_NODE", most)
-        make.make_prior(basis, small_config.prior, None, MPI.COMM_SELF, alone=alone)
-    assert chosen == [[42, 12], [42, None], [None, None], [None, None]]
+        make.make_prior(basis, small_config.prior, None, MPI.COMM_SELF, in_one_order=in_one_order)
+    assert chosen == [[[True, True]] * 2, [[True, True], [False, False]], [[True, False]] * 2, [[False, False]] * 2]
 
 
-def test_one_parameter_dealt_and_the_other_whole(small_config, tmp_path, monkeypatch):
+def test_what_knots_have_in_common_is_made_once(monkeypatch):
+    radii_m, made = np.linspace(3480e3, 6368e3, 5), []
+    one, other = ModelBasis(2, radii_m), ModelBasis(1, radii_m)
+    monkeypatch.setattr(make, "distributed_lateral", lambda basis, *_: made.append(basis.n_lateral) or object())
+    deal = make.DealtOverRanks(None, MPI.COMM_SELF, 1, False)
+    same = [deal.inverse(each, km, 0.1) for each, km in ((one, 1e3), (other, 1e3), (one, 1e3), (one, 2e3))]
+    assert made == [42, 12, 42] and same[0] is same[2] and same[0] is not same[1]
+
+
+def test_the_posterior_has_it_dealt(small_config, monkeypatch):
+    """Posterior and strength take explicit_prior."""
+    world = World(MPI.COMM_SELF)
+    monkeypatch.setattr(make, "KNOTS_ON_EACH_NODE", 20)
+    basis = ModelBasis(2, np.linspace(3480e3, 6368e3, 5))
+    system = SymmetricMatrix(world, basis.size, dtype="float64", block=16)
+    (part,) = make.explicit_prior(basis, small_config.prior, system, world, MPI.COMM_SELF).parts
+    assert isinstance(part, DistributedSeparable)
+    by_depth = replace(small_config.prior, correlation_km=((0.0, 1000.0), (2891.0, 2000.0)))
+    (part,) = make.explicit_prior(basis, by_depth, system, world, MPI.COMM_SELF).parts
+    assert isinstance(part, DistributedLayered)
+
+
+@pytest.mark.parametrize("correlation_km", [1500.0, ((0.0, 1200.0), (2891.0, 2000.0))], ids=["one length", "by depth"])
+def test_one_parameter_dealt_and_the_other_whole(small_config, tmp_path, monkeypatch, correlation_km):
+    small_config = small_config.replaced("prior", correlation_km=correlation_km)
     config = small_config.replaced("basis", lateral_level=2, xi=True, xi_level=1).replaced("paths", maximum=60)
     config = config.replaced("inversion", max_iterations=1, precision="float64")
     models = []
@@ -119,3 +153,37 @@ def test_a_run_ends_with_the_same_model(small_config, tmp_path, monkeypatch):
     models.append(RunFolder(tmp_path / "whole").read_model()["models"][-1])
     for other in models[1:]:
         assert np.abs(other - models[0]).max() < 1e-4 * np.abs(models[0]).max()
+
+
+REPRODUCIBLE = """
+import hashlib
+import json
+import sys
+from craton._launch import main_guard
+with main_guard():
+    from craton.tomography.config.load import load_config
+    from craton.tomography.folder import RunFolder
+    from craton.tomography.prior import make
+    from craton.tomography.start import run
+    from mpi4py import MPI
+    make.KNOTS_ON_EACH_NODE = 20
+    comm = MPI.COMM_WORLD
+    directory = f"{sys.argv[2]}-{comm.size}"
+    run(load_config(sys.argv[1]).replaced("run", directory=directory), comm, report=False)
+    if comm.rank == 0:
+        stored = RunFolder(directory).read_model()
+        print(json.dumps([hashlib.sha256(stored[name].tobytes()).hexdigest() for name in ("models", "prior_weights")]))
+"""
+
+
+@pytest.mark.long
+def test_a_reproducible_run_with_a_dealt_prior_has_the_same_bits_on_any_ranks(small_config, tmp_path):
+    config = small_config.replaced("basis", lateral_level=2).replaced("paths", maximum=60)
+    config = config.replaced("inversion", max_iterations=2, precision="float64", reproducible=True)
+    (tmp_path / "case.toml").write_text(config.to_toml(), encoding="utf-8")
+    (tmp_path / "program.py").write_text(REPRODUCIBLE)
+    found = [
+        on_ranks(*case, tmp_path / "program.py", str(tmp_path / "case.toml"), str(tmp_path / "run"))
+        for case in ((1, 0), (2, 0), (3, 0), (4, 2))
+    ]
+    assert all(other == found[0] for other in found[1:])

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +23,14 @@ from craton.tomography.config.matern_grid import box_side, cells_needed, check_r
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
 from craton.tomography.config.values import at_depth
 from craton.tomography.folder import RunFolder
+from craton.tomography.model.parameters import only_block
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix, make_basis
 from craton.tomography.prior import matern as matern_prior
+from craton.tomography.prior import matern_near, parts
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.matern import MaternPrior, gmres
-from craton.tomography.prior.matern_field import MaternField
+from craton.tomography.prior.matern_field import KnotSplines, MaternField
 from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.stored.solve import solve_again
 
@@ -173,6 +176,86 @@ def test_step_solves_equation_2(world, basis, prior, covariance, damping):
     np.testing.assert_allclose(step.weights, inverse @ total, atol=1e-4 * np.abs(inverse @ total).max())
     steps, residual = prior.steps[-1]
     assert steps < 40 and residual <= matern_prior.TOLERANCE
+
+
+@pytest.fixture
+def sparse(basis, world, monkeypatch):
+    """The same prior with the P of many knots."""
+    monkeypatch.setattr(matern_near, "KNOTS_OF_DENSE", 10)
+    return MaternPrior(basis, SMALL, world, MPI.COMM_SELF)
+
+
+def test_the_step_does_not_depend_on_the_form_of_p(world, basis, prior, sparse, covariance):
+    """Of few knots and of many; steps of GMRES are about as many."""
+    random = np.random.default_rng(8)
+    jacobian = random.standard_normal((60, basis.size)) * np.logspace(0, 4, 60)[:, None]
+    hessian, gradient = jacobian.T @ jacobian, jacobian.T @ random.standard_normal(60)
+    model = 0.02 * random.standard_normal(basis.size)
+    ours, theirs = (
+        each.step(NormalEquations(hessian_of(world, hessian), MPI.COMM_SELF), gradient, model)
+        for each in (sparse, prior)
+    )
+    assert type(sparse.approximation).__name__ == "Sparse" and type(prior.approximation).__name__ == "Dense"
+    inverse, total = np.linalg.inv(covariance), model + theirs.model
+    difference = ours.model - theirs.model
+    assert difference @ inverse @ difference < 1e-8 * (total @ inverse @ total)
+    assert sparse.steps[-1][0] <= 1.3 * prior.steps[-1][0] + 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_p_is_the_matrix_that_a_system_gets(world, basis, prior, sparse, dtype):
+    """Symmetric, positive definite, and in the system's first rows and columns alone."""
+    vector = np.random.default_rng(9).standard_normal(basis.size)
+    for each in (sparse, prior):
+        system = craton.SymmetricMatrix(world, basis.size + 5, dtype=dtype, block=8)
+        each.approximation.add_to(system)
+        whole = np.triu(system.gather().astype(float))
+        whole += np.triu(whole, 1).T
+        assert not whole[basis.size :].any()
+        expected = each.approximation.times(vector)
+        close = 1e-5 if dtype == "float32" else 1e-12
+        np.testing.assert_allclose(
+            whole[: basis.size, : basis.size] @ vector, expected, atol=close * np.abs(expected).max()
+        )
+        assert np.linalg.eigvalsh(whole[: basis.size, : basis.size])[0] > 0.0
+
+
+@pytest.mark.parametrize("level", [1, 3])
+def test_finite_elements_know_spherical_harmonics(level):
+    """A harmonic of degree 1 has k^2 = 2 / R^2 and is linear in space; areas add up, and a constant has no Laplacian."""
+    knots = ModelBasis(level, KNOTS_M)
+    points = 4300.0 * unit_vectors(np.asarray(knots.latitude_deg), np.asarray(knots.longitude_deg))
+    stiffness, areas = matern_near.finite_elements(points)
+    assert areas.sum() == pytest.approx(4.0 * np.pi * 4300.0**2) and areas.min() > 0.0
+    assert np.abs(stiffness @ np.ones(len(points))).max() < 1e-12
+    assert np.abs((stiffness - stiffness.T).toarray()).max() < 1e-12
+    for harmonic in points.T:
+        quotient = (harmonic @ stiffness @ harmonic) / (areas @ harmonic**2)
+        assert quotient == pytest.approx(2.0 / 4300.0**2, rel={1: 0.3, 3: 0.03}[level])
+
+
+def test_p_of_many_knots_takes_no_square_of_them(world, monkeypatch):
+    """2,562 knots: knots^2 would be 52 MB. Neither making P nor its product, nor adding it to a system takes half of that."""
+    monkeypatch.setattr(parts, "CHUNK_BYTES", 1 << 20)
+    basis = ModelBasis(5, KNOTS_M)
+    system = craton.SymmetricMatrix(world, basis.size, dtype="float32", block=64)
+    splines = KnotSplines(basis)
+    square = 8 * basis.n_lateral**2
+    tracemalloc.start()
+    try:
+        near = matern_near.near_precision(only_block(basis), splines, KNOTS_M / 1e3, np.full(4, 0.02), 1000.0)
+        product = near.times(np.ones(basis.size))
+        made = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        near.add_to(system)
+        added = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert made[0] < 0.25 * square and made[1] < 0.5 * square
+    assert added[0] < 0.25 * square and added[1] < 0.5 * square
+    system.commit()
+    row = system.read_slice(np.array([7]), np.arange(7, basis.size))
+    assert np.count_nonzero(row) < 0.2 * basis.size and np.abs(product).max() > 0.0
 
 
 def test_nothing_to_do(world, basis, prior):

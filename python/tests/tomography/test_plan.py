@@ -23,7 +23,16 @@ from craton.tomography.plan import calibration, profiles
 from craton.tomography.plan import forecast as planning
 from craton.tomography.plan import work as plan_work
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
-from craton.tomography.plan.estimate import AFTER, BEFORE, HEAP_KEPT_BYTES, MEETINGS, PANEL_ROWS, PHASES, REFINEMENTS
+from craton.tomography.plan.estimate import (
+    AFTER,
+    BEFORE,
+    CHUNK_BYTES,
+    HEAP_KEPT_BYTES,
+    MEETINGS,
+    PANEL_ROWS,
+    PHASES,
+    REFINEMENTS,
+)
 from craton.tomography.plan.forecast import plan_of_run
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.prior import make
@@ -219,9 +228,62 @@ def test_anisotropy_has_knots_of_its_own(small_config, tmp_path, monkeypatch):
     assert plan_work.count_work(config)[0].prior_dealt == (True, False)
     assert plan_work.count_work(config.replaced("inversion", reproducible=True, precision="float64"))[
         0
-    ].prior_dealt == (False, False)
+    ].prior_dealt == (True, False)
     machine = calibrate_alone(config, geometry, 100 << 20)
     assert 0.1 < machine.product_gflops < 1000 and machine.panel_ns_per_term > 0
+
+
+def prior_phase(work, geometry, ranks, per_node=1, **settings):
+    """Its forecast, and that of a factorisation."""
+    found = phases(planning.predict(dataclasses.replace(work, **settings), geometry, ROUND, ranks, per_node))
+    return found["prior"], found["factorise"]
+
+
+def test_a_dealt_prior_takes_less_of_a_rank_the_more_there_are(counted):
+    """Each form by hand, on nodes of one rank: a triangle of each length, in one order two."""
+    work, geometry = counted
+    knots = 10242
+    square, flop_s = 8.0 * knots**2, knots**3 / 20e9
+    many = dataclasses.replace(work, lateral=knots, structure=knots * work.radial, solve_bytes=8)
+    none = prior_phase(many, geometry, 4, prior_kind="none")[0].rank_bytes
+    for ranks in (4, 16):
+        for lengths, ordered, kept, meanwhile, seconds in (
+            (1, False, 0.5, 0.0, flop_s),
+            (1, True, 1.0, 0.5, flop_s / 3.0 + 8.0 * knots**3 / 10e9),
+            (3, False, 1.5, 3.0, 27.0 * flop_s),
+        ):
+            setting = {"prior_lengths": (lengths,), "reproducible": ordered}
+            made, solved = prior_phase(many, geometry, ranks, prior_dealt=(True,), **setting)
+            piece = 4.0 * min(CHUNK_BYTES, 0.5 * square / ranks)
+            assert made.rank_bytes - none == pytest.approx((kept + meanwhile) * square / ranks + piece, rel=1e-6)
+            assert made.seconds == pytest.approx(seconds / ranks)
+            if lengths > 1:
+                one_length = prior_phase(many, geometry, ranks, prior_dealt=(True,), prior_lengths=(1,))[1]
+                more = solved.seconds - one_length.seconds
+                assert more == pytest.approx(work.iterations * 3 * 4 * flop_s / ranks)
+    whole = prior_phase(many, geometry, 4, prior_dealt=(False,), prior_lengths=(3,))[0]
+    assert whole.rank_bytes - none == pytest.approx((3.0 + 6.0) * square)
+
+
+def test_a_matern_prior_of_many_knots_takes_no_square_of_them(counted):
+    work, geometry = counted
+    many = dataclasses.replace(work, lateral=40962, structure=40962 * work.radial)
+    none = prior_phase(many, geometry, 4, prior_kind="none")[0].rank_bytes
+    for ranks in (4, 64):
+        phase = prior_phase(many, geometry, ranks, prior_kind="matern")[0]
+        made = phase.rank_bytes - none
+        assert phase.seconds == 0.0  # no inverse
+        assert made == pytest.approx(5500.0 * 40962 + 12.0 * 64 * many.structure / ranks)
+        assert made < 0.05 * 8.0 * 40962**2
+    few = prior_phase(work, geometry, 1, prior_kind="matern")[0].rank_bytes
+    few -= prior_phase(work, geometry, 1, prior_kind="none")[0].rank_bytes
+    assert few == pytest.approx(24.0 * 162**2 + 12.0 * 64 * work.structure)
+
+
+def test_lengths_of_a_prior_are_counted(small_config):
+    by_depth = small_config.replaced("prior", correlation_km=((0.0, 1000.0), (2891.0, 2000.0)))
+    for config, lengths in ((small_config, (1,)), (by_depth, (6,))):
+        assert plan_work.count_work(config.replaced("paths", maximum=20))[0].prior_lengths == lengths
 
 
 def test_a_solution_in_one_order_takes_copies(counted):

@@ -94,7 +94,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
             run.console,
             run.threads,
             mean,
-            alone=config.inversion.reproducible,
+            in_one_order=config.inversion.reproducible,
         )
         weights = prior_weights_of(prior, first)
     tell_of_model(run, len(modes), None if spheroidal is None else len(spheroidal), basis)

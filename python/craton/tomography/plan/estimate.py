@@ -28,6 +28,8 @@ from craton.tomography.config.load import packed_shape, process_grid
 from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
 from craton.tomography.plan.machine import Machine
 from craton.tomography.plan.work import Geometry, Work
+from craton.tomography.prior.matern_field import REACH
+from craton.tomography.prior.matern_near import KNOTS_OF_DENSE
 
 GIB, MIB = 2**30, 2**20
 
@@ -73,7 +75,10 @@ PANEL_ROWS = 384
 """Of a panel that ranks eliminate together (panel_cholesky.cpp)."""
 TILE_SIDE = 256
 """Of a tile of a solution in one order (linalg/ordered_symmetric.hpp)."""
-
+EIGENVECTORS_FLOP = 9.0
+"""Times n^3, at most, by which all eigenvectors of a matrix of order n are found."""
+SPARSE_BYTES_PER_KNOT = 5500.0
+"""Of a Matern prior's P with many lateral knots (prior/matern_near.py), and of the factor of its splines at the knots."""
 
 CHUNK_BYTES = 64 * MIB
 """Of a prior that is dealt over ranks (prior/parts.py)."""
@@ -271,9 +276,7 @@ class Estimate:
     def factorise_costs(self) -> dict[str, float]:
         """Seconds by what they are spent on."""
         machine, n, ranks = self.machine, self.work.unknowns, self.ranks
-        part = n / math.sqrt(ranks)
-        rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
-        flops_s = n**3 / 3.0 / rate / ranks * self.crowding * (self.slowest if ranks > 1 else 1.0)
+        flops_s = n**3 / 3.0 / self.dense_rate(n) / ranks * self.crowding * (self.slowest if ranks > 1 else 1.0)
         elements_s = 1e-9 * machine.prior_ns_per_element * self.local_elements * self.crowding
         work, refinements = self.work, REFINEMENTS if self.work.refined else 0
         passes = float((1 - work.in_place) * (work.element_bytes + work.solve_bytes))  # of the copy
@@ -285,7 +288,7 @@ class Estimate:
         if work.reproducible:  # before and after each row of tiles, and four times in each solution
             meetings = (2 + 4 * (1 + refinements)) * n / TILE_SIDE * math.log2(self.nodes)
         return {
-            "cores": flops_s,
+            "cores": flops_s + self.layers_s,
             "memory": elements_s + passes_s,
             "disk": read_s,
             "network": self.travel_s(self.sent_per_factor),
@@ -314,28 +317,76 @@ class Estimate:
 
     @property
     def prior_bytes(self) -> float:
-        """The inverse of the prior's lateral part, on each node: whole, or the node's share of a triangle."""
+        """The prior's lateral matrices on each node: whole, or the node's share of what is dealt over all ranks.
+
+        Each length takes one. Of a dealt one there is a triangle; in one order there are two.
+        """
         if self.work.prior_kind != "gaussian":
             return 0.0
-        return sum(8.0 * knots**2 * (0.5 / self.nodes if dealt else 1.0) for knots, dealt in self.lateral_parts)
+        triangles = 1.0 if self.work.reproducible else 0.5
+        return sum(
+            8.0 * knots**2 * lengths * (triangles / self.nodes if dealt else 1.0)
+            for knots, lengths, dealt in self.lateral_parts
+        )
 
     @property
-    def lateral_parts(self) -> list[tuple[int, bool]]:
-        """Knots of each lateral part of the prior, and whether it is dealt over all ranks."""
-        return list(zip((self.work.lateral, self.work.xi_lateral), self.work.prior_dealt, strict=False))
+    def matern_bytes(self) -> float:
+        """Of a Matern prior on each rank: P, and this rank's part of what interpolates its grid at the knots."""
+        work = self.work
+        if work.prior_kind != "matern":
+            return 0.0
+        near = 3 * 8.0 * work.lateral**2 if work.lateral <= KNOTS_OF_DENSE else SPARSE_BYTES_PER_KNOT * work.lateral
+        return near + 12.0 * (REACH + 1) ** 3 * work.structure / self.ranks
+
+    @property
+    def lateral_parts(self) -> list[tuple[int, int, bool]]:
+        """Knots and correlation lengths of each lateral part of the prior, and whether it is dealt over all ranks."""
+        work = self.work
+        return list(zip((work.lateral, work.xi_lateral), work.prior_lengths, work.prior_dealt, strict=False))
+
+    @property
+    def layers_bytes(self) -> float:
+        """A rank's part of the largest lateral matrix of several lengths, whole."""
+        several = [knots for knots, lengths, dealt in self.lateral_parts if dealt and lengths > 1]
+        return 8.0 * max(several, default=0) ** 2 / self.ranks
 
     @property
     def prior_s(self) -> float:
-        """Wall clock of making it: by one rank of each node, or a factorisation in float64 and twice as much for the inverse."""
+        """Wall clock of making it: by one rank of each node; or of all ranks, in float64.
+
+        One length takes a factorisation, and twice as much for the inverse; or, in one order, solutions that go through the factor
+        twice. Several take eigenvectors each.
+        """
         machine, seconds = self.machine, 0.0
-        for n, dealt in self.lateral_parts:
+        if self.work.prior_kind == "matern" and self.work.lateral > KNOTS_OF_DENSE:
+            return 0.0  # sparse
+        for n, lengths, dealt in self.lateral_parts:
             if not dealt:
-                seconds += 1e-9 * machine.prior_ns_per_knot3 * n**3
+                seconds += 1e-9 * machine.prior_ns_per_knot3 * n**3 * lengths
                 continue
-            part = n / math.sqrt(self.ranks)
-            rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
-            seconds += n**3 / (rate * self.work.solve_bytes / 8.0) / self.ranks
+            flop_s = n**3 / (self.dense_rate(n) * self.work.solve_bytes / 8.0) / self.ranks
+            if lengths > 1:
+                seconds += EIGENVECTORS_FLOP * lengths * flop_s
+            elif self.work.reproducible:
+                seconds += flop_s / 3.0 + 8.0 * n**3 / (1e9 * machine.memory_gb_s) / self.ranks
+                seconds += 1e-6 * machine.network_latency_us * 4.0 * n * n / TILE_SIDE * math.log2(self.nodes)
+            else:
+                seconds += flop_s
         return seconds * self.crowding
+
+    def dense_rate(self, order: float) -> float:
+        """Operations per second of a rank in a factorisation of a matrix of some order, in the run's precision."""
+        part, machine = order / math.sqrt(self.ranks), self.machine
+        return 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
+
+    @property
+    def layers_s(self) -> float:
+        """Wall clock of the products of lateral matrices of different lengths, for each system."""
+        flops = [
+            (n, lengths * (lengths + 1.0) * n**3) for n, lengths, dealt in self.lateral_parts if dealt and lengths > 1
+        ]
+        seconds = (flop / (self.dense_rate(n) * self.work.solve_bytes / 8.0) for n, flop in flops)
+        return sum(seconds) / self.ranks * self.crowding
 
     @property
     def kept_bytes(self) -> dict[str, float]:
@@ -345,7 +396,7 @@ class Estimate:
             # the catalogue, its arrays that travel to every rank, and what is kept of them
             "modes": self.machine.process_mib * MIB + 2.0 * sum(array.nbytes for array in modes.values()),
             "kernels": 8.0 * work.modes_used * (work.radial + 4) + work.coupling_bytes,
-            "prior": 0.0 if self.ranks_per_node > 1 else self.prior_bytes,
+            "prior": self.matern_bytes + (0.0 if self.ranks_per_node > 1 else self.prior_bytes),
             "set-up": 5 * 8.0 * work.unknowns,
             "data": (0.0 if self.ranks_per_node > 1 else self.sample_bytes)
             + 32.0 * work.paths
@@ -382,13 +433,16 @@ class Estimate:
     def extra_bytes(self, name: str) -> float:
         """What a rank needs for a phase only."""
         work = self.work
-        if name == "prior":  # dealt, some elements at a time
+        if name == "prior" and any(work.prior_dealt):  # some elements at a time, and one more triangle in one order
             own = 4.0 * max(work.lateral, work.xi_lateral) ** 2 / self.ranks
-            return 4.0 * min(CHUNK_BYTES, own) if any(work.prior_dealt) else 6.0 * self.prior_bytes
+            return 4.0 * min(CHUNK_BYTES, own) + work.reproducible * own + 3.0 * self.layers_bytes
+        if name == "prior":
+            return 6.0 * sum(8.0 * knots**2 for knots, *_ in self.lateral_parts) * (work.prior_kind == "gaussian")
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise":
-            return 0.0 if self.ranks_per_node > 1 or work.in_place else work.solve_bytes * self.local_elements
+            copy = 0.0 if self.ranks_per_node > 1 or work.in_place else work.solve_bytes * self.local_elements
+            return copy + 2.0 * self.layers_bytes  # a root, and its product with another
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
             return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
         if name == "data":  # the paths are made here too, for the predictions

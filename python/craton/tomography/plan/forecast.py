@@ -79,7 +79,7 @@ class Plan(Estimate):
             found.append(f"touched parameters were counted for {counted}, chosen at random")
         if work.prior_kind != "gaussian":
             solved = f'the prior "{work.prior_kind}" is solved for by iterations'
-            found.append(f"{solved} whose time and memory are not in this plan")
+            found.append(f"{solved} whose time, and memory of the grid, are not in this plan")
         if work.outside:
             found.append("[synthetics] names an outside solver, whose time and memory are not in this plan")
         busy = min(threads, machine.cores_per_node)

@@ -27,7 +27,7 @@ from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.splines import make_basis, parts_of
 from craton.tomography.model.starting import read_parts
-from craton.tomography.prior.gaussian import one_length
+from craton.tomography.prior.gaussian import different_lengths
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
 from craton.tomography.theory.crust import crust_effects, on_crust, shared_crusts
@@ -94,8 +94,10 @@ class Work:
     finer: bool
     """Data are made on splines half as far apart."""
     prior_kind: str
+    prior_lengths: tuple[int, ...]
+    """Of each parameter with knots of its own: how many lateral correlation lengths its radial knots have."""
     prior_dealt: tuple[bool, ...]
-    """Of each parameter with knots of its own: whether its lateral part is dealt over all ranks."""
+    """Whether its lateral part is dealt over all ranks."""
     corrections: int
     """Unknowns of earthquakes and stations."""
     corrections_touched: int
@@ -242,6 +244,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     modes = shared_mode_catalogue(earth, config, comm)
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)
+    parts = parts_of(basis)[: 1 if basis.same_splines else None]
+    lengths = [different_lengths(part, config.prior) for part in parts]
     spheroidal = shared_spheroidal_catalogue(earth, config, comm)
     figure = shared_figure(earth, config, modes, spheroidal, comm)
     figure |= crust_effects(crusts, config, modes, spheroidal, comm)
@@ -300,11 +304,10 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         synthetic=config.data.kind == "synthetic",
         finer=config.target is not None and config.target.finer,
         prior_kind=config.prior.kind,
+        prior_lengths=tuple(lengths),
         prior_dealt=tuple(
-            config.prior.kind == "gaussian"
-            and is_dealt(part.n_lateral, settings.reproducible)
-            and one_length(part, config.prior)
-            for part in parts_of(basis)[: 1 if basis.same_splines else None]
+            config.prior.kind == "gaussian" and is_dealt(part.n_lateral, number == 1, settings.reproducible)
+            for part, number in zip(parts, lengths, strict=True)
         ),
         corrections=corrections.size,
         corrections_touched=touched,

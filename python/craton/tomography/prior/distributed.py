@@ -5,7 +5,8 @@ factorisation shows whether it is positive definite, and its inverse takes its p
 and variances, is made from its elements again.
 
 With n knots and P ranks a rank holds about n^2 / 2P elements; factor and inverse take their place. The factorisation takes n^3 / 3
-operations and the inverse twice as many, of all ranks together.
+operations and the inverse twice as many, of all ranks together. Correlation lengths that vary with depth are in
+distributed_layers.py, sums of one order in distributed_in_one_order.py.
 """
 
 from __future__ import annotations
@@ -49,23 +50,33 @@ class DistributedLateral:
 
     def times(self, table: f64) -> f64:
         """Collective: C_lateral^-1 times columns, the same on every rank."""
-        own = np.zeros_like(table)
-        for held in self.inverse.triangle:
-            for some in chunks(len(held.rows), len(held.cols)):
-                piece = held.local[:, some].copy()
-                piece[~held.taken(cols=some)] = 0.0
-                own[held.rows] += piece @ table[held.cols[some]]
-                piece[held.rows[:, None] == held.cols[some]] = 0.0
-                own[held.cols[some]] += piece.T @ table[held.rows]
-        return summed(own, self.comm)
+        return dealt_times(self.inverse, table, self.comm)
 
     def covariance_times(self, table: f64) -> f64:
         """Collective: C_lateral times columns."""
-        own, order, knots = np.zeros_like(table), len(table), np.arange(len(table))
-        mine = np.arange(order * self.comm.rank // self.comm.size, order * (self.comm.rank + 1) // self.comm.size)
-        for some in chunks(order, len(mine)):
-            own[mine[some]] = self.covariance.elements(mine[some], knots) @ table
-        return summed(own, self.comm)
+        return covariance_times(self.covariance, table, self.comm)
+
+
+def dealt_times(matrix: SymmetricMatrix, table: f64, comm: MPI.Comm) -> f64:
+    """Collective: a symmetric matrix times columns, the same on every rank of comm."""
+    own = np.zeros_like(table)
+    for held in matrix.triangle:
+        for some in chunks(len(held.rows), len(held.cols)):
+            piece = held.local[:, some].copy()
+            piece[~held.taken(cols=some)] = 0.0
+            own[held.rows] += piece @ table[held.cols[some]]
+            piece[held.rows[:, None] == held.cols[some]] = 0.0
+            own[held.cols[some]] += piece.T @ table[held.rows]
+    return summed(own, comm)
+
+
+def covariance_times(covariance: LateralCovariance, table: f64, comm: MPI.Comm) -> f64:
+    """Collective: the same of C_lateral, of which each rank makes some rows."""
+    own, order, knots = np.zeros_like(table), len(table), np.arange(len(table))
+    mine = np.arange(order * comm.rank // comm.size, order * (comm.rank + 1) // comm.size)
+    for some in chunks(order, len(mine)):
+        own[mine[some]] = covariance.elements(mine[some], knots) @ table
+    return summed(own, comm)
 
 
 def distributed_lateral(
@@ -73,22 +84,15 @@ def distributed_lateral(
 ) -> DistributedLateral:
     """Collective, blocking. world: of comm. UserError on every rank for a covariance that is not safely positive definite."""
     covariance = LateralCovariance.of(basis, correlation_km, nugget)
-    order = basis.n_lateral
-    block = min(fitting_block(world, order, order // 2, (0, 0)), max(1, order // BLOCKS))
-    matrix = SymmetricMatrix(world, order, dtype="float64", block=block)
-    for held in matrix.triangle:
-        for some in chunks(len(held.rows), len(held.cols)):
-            own, taken = held.local[:, some], held.taken(cols=some)
-            own[taken] = covariance.elements(held.rows, held.cols[some])[taken]  # the rest may be another part's
-    matrix.commit()
+    matrix = dealt_matrix(covariance, world)
     start = np.random.default_rng(1).standard_normal(basis.n_lateral)
-    largest = _largest_eigenvalue(lambda vector: np.asarray(linalg.matvec(matrix, vector)), start)
+    largest = largest_eigenvalue(lambda vector: np.asarray(linalg.matvec(matrix, vector)), start)
     origin = f"[prior] correlation_km = {correlation_km:g}"
     try:
         factor = linalg.Cholesky(matrix)
     except UserError:
         raise singular(origin, nugget, None) from None
-    smallest = 1.0 / _largest_eigenvalue(lambda vector: np.asarray(factor.solve(vector)), start)
+    smallest = 1.0 / largest_eigenvalue(lambda vector: np.asarray(factor.solve(vector)), start)
     LateralCovariance.check(largest / smallest, origin, nugget)
     log_determinant = -factor.log_determinant()
     factor.invert()
@@ -96,7 +100,20 @@ def distributed_lateral(
     return DistributedLateral(covariance, matrix, log_determinant, comm)
 
 
-def _largest_eigenvalue(times: Callable[[f64], f64], vector: f64) -> float:
+def dealt_matrix(covariance: LateralCovariance, world: World) -> SymmetricMatrix:
+    """Collective: C_lateral, of which every rank makes its own part."""
+    order = len(covariance.knots)
+    block = min(fitting_block(world, order, order // 2, (0, 0)), max(1, order // BLOCKS))
+    matrix = SymmetricMatrix(world, order, dtype="float64", block=block)
+    for held in matrix.triangle:
+        for some in chunks(len(held.rows), len(held.cols)):
+            own, taken = held.local[:, some], held.taken(cols=some)
+            own[taken] = covariance.elements(held.rows, held.cols[some])[taken]  # the rest may be another part's
+    matrix.commit()
+    return matrix
+
+
+def largest_eigenvalue(times: Callable[[f64], f64], vector: f64) -> float:
     """Of a positive definite matrix, from below."""
     found = 0.0
     for _ in range(STEPS):

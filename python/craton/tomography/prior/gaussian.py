@@ -23,6 +23,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -37,6 +38,7 @@ from craton.tomography.model.parameters import NAMES, ParameterBlock, blocks_of
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.model.splines import parts_of
 from craton.tomography.prior.distributed import DistributedLateral, DistributedSeparable
+from craton.tomography.prior.distributed_layers import DistributedLayered, DistributedRoot
 from craton.tomography.prior.lateral import LateralCovariance
 from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
 from craton.tomography.prior.prior import Prior
@@ -75,8 +77,17 @@ def of_radius(profile: Profile) -> Callable[[f64], f64]:
     return lambda radius_m: np.array([at_depth(profile, EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
-Dealing = Callable[[ModelBasis, float, float], DistributedLateral | None]
-"""(basis, correlation_km, nugget): C_lateral dealt over ranks, or None where each node has it whole. Collective."""
+class Dealing(Protocol):
+    """Makes lateral matrices that are dealt over ranks. Collective."""
+
+    def deals(self, basis: ModelBasis, *, one_length: bool) -> bool:
+        """Whether they are to be dealt; else each node has them whole. one_length: one serves all radial knots."""
+
+    def inverse(self, basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedLateral:
+        """C_lateral^-1."""
+
+    def root(self, basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedRoot:
+        """The symmetric square root of C_lateral."""
 
 
 def gaussian_prior(
@@ -84,8 +95,8 @@ def gaussian_prior(
 ) -> Prior:
     """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for strengths and knots.
 
-    share: how ranks come by the lateral matrices, the large ones; collective where that is. deal: deals the lateral matrix over the
-    ranks instead, where one correlation length serves all depths and it does not say None.
+    share: how ranks come by the lateral matrices, the large ones; collective where that is. deal: deals them over
+    the ranks instead.
     """
     strengths = zip(NAMES, parts_of(basis), (config.strength, config.xi_strength), strict=False)
     parameters = [(name, part, replace(config, strength=strength)) for name, part, strength in strengths]
@@ -127,19 +138,21 @@ def gaussian_part(
         values, vectors = np.linalg.eigh(lateral)
         return np.vstack([vectors, np.sqrt(values)])
 
+    if deal is not None and deal.deals(basis, one_length=len(different) == 1):
+        if len(different) == 1:
+            return DistributedSeparable(block, deal.inverse(basis, float(different[0]), config.nugget), radial)
+        roots = [deal.root(basis, float(length_km), config.nugget) for length_km in different]
+        return DistributedLayered(block, roots, which.tolist(), radial)
     if len(different) == 1:
-        dealt = None if deal is None else deal(basis, float(different[0]), config.nugget)
-        if dealt is not None:
-            return DistributedSeparable(block, dealt, radial)
         return Separable(block, share((block.lateral, block.lateral), inverse), radial)
     shape = (block.lateral + 1, block.lateral)
     tables = [share(shape, functools.partial(root, number)) for number in range(len(different))]
     return Layered(block, [Root(table[:-1], table[-1]) for table in tables], which.tolist(), radial)
 
 
-def one_length(basis: ModelBasis, config: PriorConfig) -> bool:
-    """Whether one lateral correlation length serves all radial knots."""
-    return len(np.unique(of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m)))) == 1
+def different_lengths(basis: ModelBasis, config: PriorConfig) -> int:
+    """How many lateral correlation lengths the radial knots have."""
+    return len(np.unique(of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m))))
 
 
 def check_condition(covariance: f64, origin: str, nugget: float) -> None:

@@ -40,8 +40,13 @@ class LateralCovariance:
         return cls(plain.knots, correlation_km, nugget, 1.0 / mean)
 
     def elements(self, rows: i64, cols: i64) -> f64:
-        """C[rows, cols], shape (len(rows), len(cols))."""
-        chord_squared = np.maximum(2.0 - 2.0 * self.knots[rows] @ self.knots[cols].T, 0.0)
+        """C[rows, cols], shape (len(rows), len(cols)). The same bits of an element, whatever others are asked for with it."""
+        cosine = sum(
+            np.outer(down, across) for down, across in zip(self.knots[rows].T, self.knots[cols].T, strict=True)
+        )
+        chord_squared = np.maximum(
+            2.0 - 2.0 * cosine, 0.0
+        )  # of a product of matrices BLAS chooses the order by its size
         return self._of_chord(chord_squared, np.equal.outer(rows, cols))
 
     def at(self, rows: i64, cols: i64) -> f64:

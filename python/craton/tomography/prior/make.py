@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -15,8 +17,9 @@ from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.model.splines import parts_of
 from craton.tomography.prior.distributed import DistributedLateral, distributed_lateral
+from craton.tomography.prior.distributed_in_one_order import ordered_lateral
+from craton.tomography.prior.distributed_layers import DistributedRoot, distributed_root
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_dense import dense_matern_prior
@@ -37,16 +40,16 @@ def make_prior(
     console: Console | None = None,
     threads: int = 1,
     mean: f64 | None = None,
-    alone: bool = False,
+    in_one_order: bool = False,
 ) -> AnyPrior:
     """Collective: the prior that the configuration names.
 
-    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0. alone: C_m^-1 must
-    not depend on the number of ranks (in_one_order.py), so each node makes it for itself.
+    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0. in_one_order:
+    C_m^-1 must not depend on the number of ranks (in_one_order.py).
     """
     if config.kind == "matern":
         return MaternPrior(basis, config, world, comm, console, threads, mean)
-    return around(gaussian_of(basis, config, world, comm, alone), mean)
+    return around(gaussian_of(basis, config, world, comm, threads, in_one_order), mean)
 
 
 def with_corrections(prior: AnyPrior, precision: f64) -> AnyPrior:
@@ -58,23 +61,60 @@ def with_corrections(prior: AnyPrior, precision: f64) -> AnyPrior:
     )
 
 
-def gaussian_of(basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, alone: bool = False) -> Prior:
+def gaussian_of(
+    basis: ModelBasis,
+    config: PriorConfig,
+    world: World,
+    comm: MPI.Comm,
+    threads: int = 1,
+    in_one_order: bool = False,
+) -> Prior:
     """Collective: the Gaussian prior, whole on each node or dealt over the ranks."""
-    parts = {part.n_lateral: part for part in parts_of(basis)}
-
-    @functools.cache  # parameters mostly have the same knots
-    def dealt(knots: int, correlation_km: float, nugget: float) -> DistributedLateral | None:
-        if not is_dealt(knots, alone):
-            return None
-        return distributed_lateral(parts[knots], correlation_km, nugget, world, comm)
-
-    share = made_once_per_node(world, comm)
-    return gaussian_prior(basis, config, share, lambda part, *which: dealt(part.n_lateral, *which))
+    deal = DealtOverRanks(world, comm, threads, in_one_order)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm), deal)
 
 
-def is_dealt(lateral: int, alone: bool) -> bool:
-    """Whether a Gaussian prior with one correlation length is dealt over the ranks, or each node has it whole."""
-    return lateral > KNOTS_ON_EACH_NODE and not alone
+@dataclass(frozen=True)
+class DealtOverRanks:
+    """As Dealing says. What parameters with the same lateral knots have in common is made once."""
+
+    world: World
+    comm: MPI.Comm
+    threads: int
+    in_one_order: bool
+    made: dict[tuple[int, float, float], Any] = field(default_factory=dict)
+
+    def deals(self, basis: ModelBasis, *, one_length: bool) -> bool:
+        """Many knots are."""
+        return is_dealt(basis.n_lateral, one_length, self.in_one_order)
+
+    def inverse(self, basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedLateral:
+        """C_lateral^-1."""
+        of = (basis, correlation_km, nugget, self.world, self.comm)
+        make = functools.partial(ordered_lateral, threads=self.threads) if self.in_one_order else distributed_lateral
+        found: DistributedLateral = self._once(basis, correlation_km, nugget, lambda: make(*of))
+        return found
+
+    def root(self, basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedRoot:
+        """The symmetric square root of C_lateral."""
+        of = (basis, correlation_km, nugget, self.world, self.comm)
+        found: DistributedRoot = self._once(basis, correlation_km, nugget, lambda: distributed_root(*of))
+        return found
+
+    def _once(self, basis: ModelBasis, correlation_km: float, nugget: float, make: Callable[[], Any]) -> Any:
+        key = (basis.n_lateral, correlation_km, nugget)
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+
+def is_dealt(lateral: int, one_length: bool, in_one_order: bool) -> bool:
+    """Whether a Gaussian prior is dealt over the ranks, or each node has it whole.
+
+    one_length: one lateral correlation length serves all depths. Several take eigenvectors, which sum in an order that follows from
+    the ranks.
+    """
+    return lateral > KNOTS_ON_EACH_NODE and (one_length or not in_one_order)
 
 
 def explicit_prior(

@@ -9,8 +9,8 @@ C_m is known by its products (two Helmholtz solves each), its inverse not at all
 
     (H C_m + 1) y = G^T C_d^-1 (d - g) + H u^i
 
-Let P be a sum of Kronecker products near C_m^-1, and F = (H + P)^-1, which Cholesky's factor applies as in the Gaussian
-prior. F is the preconditioner; with y = P v, and because H = F^-1 - P, no product with H is needed either:
+Let P be a sum of Kronecker products near C_m^-1 (matern_near.py), and F = (H + P)^-1, which Cholesky's factor applies as
+in the Gaussian prior. F is the preconditioner; with y = P v, and because H = F^-1 - P, no product with H is needed either:
 
     g + F P (v - g) = u^i + F (G^T C_d^-1 (d - g) - P u^i),        g = C_m P v
 
@@ -36,6 +36,7 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock, only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
+from craton.tomography.prior.matern_near import near_precision
 from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.prior.parts import Independent
 from craton.tomography.prior.prior import Step
@@ -45,8 +46,6 @@ f64 = NDArray[np.float64]
 TOLERANCE = 1e-6
 """Residual of a step, in the prior's norm, relative to the right-hand side."""
 MOST_STEPS = 300
-MEAN_RADIUS_KM = 4300.0
-"""At which P takes the distances of lateral knots: of 4300, 5000 and 5700 the one with the narrowest spectrum of P C_m."""
 
 
 class MaternPrior:
@@ -78,7 +77,9 @@ class MaternPrior:
         knots_m, self._splines = np.asarray(basis.radial_knots_m), KnotSplines(basis)
         self.field = MaternField(world, comm, self._splines.points_km, config.one_length_km, config.cells, threads)
         self._strength = of_radius(config.strength)(knots_m)
-        self.approximation = Approximation(self._splines, knots_m / 1e3, self._strength, config.one_length_km)
+        self.approximation = near_precision(
+            self.blocks[0], self._splines, knots_m / 1e3, self._strength, config.one_length_km
+        )
         carried = 1.0 - float(np.mean(self.field.unresolved))
         self._say(
             f"Matern prior: correlation_km = {config.one_length_km:g} on a grid of {self.field.cells}^3 cells of "
@@ -209,58 +210,3 @@ def gmres(
             return np.asarray(size * (np.stack(basis, axis=1) @ weights))
         basis.append(product / column[-1])
         images.append(image / column[-1])
-
-
-class Approximation:
-    """P, near C_m^-1: a sum of three Kronecker products.
-
-    The precision is a square, (kappa^2 - Laplacian)^2 / (8 pi kappa), and the Laplacian the sum of a lateral and a radial part.
-    Each part is taken from the exponential covariance exp(-kappa r) at the lateral knots, and at the radial ones. Its eigenvalues
-    are the densities of knots times 2 pi kappa / (k^2 + kappa^2)^(3/2), and times 2 kappa / (k^2 + kappa^2). With
-    b = k^2 + kappa^2 / 2 of each part, (b_lateral + b_radial)^2 has three terms. That knots are closer together at depth is
-    neglected.
-    """
-
-    terms: list[tuple[f64, f64]]
-    """Lateral and radial factor of each product."""
-
-    def __init__(self, splines: KnotSplines, radius_km: f64, strength: f64, correlation_km: float) -> None:
-        """radius_km, strength: of the radial knots."""
-        kappa, directions = 1.0 / correlation_km, splines.directions
-        lateral, radial = splines.lateral.toarray(), splines.radial / strength[:, None]
-        chord_km = MEAN_RADIUS_KM * np.sqrt(np.maximum(2.0 - 2.0 * directions @ directions.T, 0.0))
-        depth_km = np.abs(radius_km[:, None] - radius_km[None, :])
-        lateral_density = len(directions) / (4.0 * np.pi * MEAN_RADIUS_KM**2)
-        radial_density = (len(radius_km) - 1) / (radius_km[-1] - radius_km[0])
-
-        def shifted_laplacian(distance_km: f64, spectrum_at_0: float, power: float) -> f64:
-            """-Laplacian + kappa^2 / 2, from eigenvalues spectrum_at_0 (1 + k^2 / kappa^2)^(-1 / power) of the covariance."""
-            eigenvalues, vectors = np.linalg.eigh(np.exp(-kappa * distance_km))
-            ratio = spectrum_at_0 / np.maximum(eigenvalues, 1e-12 * eigenvalues[-1])
-            return np.asarray((vectors * (kappa**2 * (np.maximum(ratio**power, 1.0) - 0.5))) @ vectors.T)
-
-        b_lateral = shifted_laplacian(chord_km, 2.0 * np.pi * lateral_density / kappa**2, 2.0 / 3.0)
-        b_radial = shifted_laplacian(depth_km, 2.0 * radial_density / kappa, 1.0)
-        scale = 1.0 / (8.0 * np.pi * kappa * lateral_density * radial_density)
-        self.terms = [
-            (scale * between(lateral, b_lateral @ b_lateral), between(radial, np.eye(len(radial)))),
-            (2.0 * scale * between(lateral, b_lateral), between(radial, b_radial)),
-            (scale * between(lateral, np.eye(len(lateral))), between(radial, b_radial @ b_radial)),
-        ]
-
-    def times(self, model: f64) -> f64:
-        """P m."""
-        lateral, radial = self.terms[0]
-        table = model.reshape(len(lateral), len(radial))
-        return sum((one @ table @ other for one, other in self.terms), np.zeros_like(table)).ravel()
-
-    def add_to(self, system: SymmetricMatrix) -> None:
-        """Collective."""
-        for lateral, radial in self.terms:
-            system.add_kronecker(lateral, radial)
-
-
-def between(values: f64, matrix: f64) -> f64:
-    """V^T A V, symmetric to the last bit."""
-    product = values.T @ matrix @ values
-    return np.ascontiguousarray(0.5 * (product + product.T))

@@ -91,11 +91,13 @@ def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: Symmetric
     block, splines = only_block(basis), KnotSplines(basis)
     correlation = Correlation(splines.points_km, config.one_length_km)
     strength = of_radius(config.strength)(np.asarray(basis.radial_knots_m))
-    lateral, radial = splines.lateral.toarray(), splines.radial / strength[:, None]
+    radial = splines.radial / strength[:, None]
 
     def scaled_splines(rows: i64, cols: i64) -> f64:
         (a, i), (b, j) = np.divmod(rows, block.radial), np.divmod(cols, block.radial)
-        return np.asarray(lateral[np.ix_(a, b)] * radial[np.ix_(i, j)])
+        (down, of_a), (across, of_b) = (np.unique(knots, return_inverse=True) for knots in (a, b))
+        lateral = splines.lateral[down][:, across].toarray()
+        return np.asarray(lateral[np.ix_(of_a, of_b)] * radial[np.ix_(i, j)])
 
     inverse = system.like("float64")
     for some in inverse.triangle:

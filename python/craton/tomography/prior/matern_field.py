@@ -26,7 +26,7 @@ from craton._craton import ModelBasis, World
 from craton.solvers import multigrid
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
 from craton.tomography.model.sphere import unit_vectors
-from craton.tomography.prior.parts import splines_at_knots, summed
+from craton.tomography.prior.parts import chunks, splines_at_knots, summed
 
 f64 = NDArray[np.float64]
 
@@ -161,12 +161,15 @@ class MaternField:
     def _own_interpolation(self, first: NDArray[np.int64], weights: f64) -> scipy.sparse.csr_matrix:
         """Rows are points, columns this rank's cells; the sum over ranks interpolates."""
         steps = np.stack(np.meshgrid(*[np.arange(REACH + 1)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-        columns = self._own_cells(first[:, None, :] + steps[None, :, :])
-        values = np.prod([weights[:, steps[:, axis], axis] for axis in range(3)], axis=0)
-        rows = np.broadcast_to(np.arange(len(first))[:, None], columns.shape)
-        mine = columns >= 0
-        shape = (len(first), int(np.prod(self.own_shape)))
-        return scipy.sparse.csr_matrix((values[mine], (rows[mine], columns[mine])), shape=shape)
+        pieces = []
+        for some in chunks(3 * len(steps), len(first)):  # a rank has few of the cells of all points
+            columns = self._own_cells(first[some, None, :] + steps[None, :, :])
+            values = np.prod([weights[some][:, steps[:, axis], axis] for axis in range(3)], axis=0)
+            rows = np.broadcast_to(np.arange(len(columns))[:, None], columns.shape)
+            mine = columns >= 0
+            shape = (len(columns), int(np.prod(self.own_shape)))
+            pieces.append(scipy.sparse.csr_matrix((values[mine], (rows[mine], columns[mine])), shape=shape))
+        return scipy.sparse.vstack(pieces, format="csr")
 
     def _grid_variance(self, weights: f64) -> f64:
         """Variance of the interpolated field at each point, from the grid's response to one cell: all cells are alike."""
