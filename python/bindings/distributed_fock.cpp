@@ -49,7 +49,7 @@ class python_distributed_fock {
     python_distributed_fock(runtime::world& ranks, const scf::integral_library& library,
                             const std::shared_ptr<scf::basis>& functions, double threshold, int threads,
                             const std::string& strategy, bool own_kernels, int functions_per_range, std::optional<bool> progress,
-                            std::int64_t buffer_bytes, std::int64_t integral_bytes)
+                            std::int64_t buffer_bytes, std::int64_t integral_bytes, double spared)
         : builder_(without_gil([&] {
               std::shared_ptr<const scf::quartet_source> source =
                   library.electron_repulsion(functions, buffer_bytes > 0 ? buffer_bytes : most_table_bytes);
@@ -63,6 +63,7 @@ class python_distributed_fock {
                                                             .strategy = scf::fock_strategy_named(strategy),
                                                             .progress = attention_from(progress),
                                                             .buffer_bytes = buffer_bytes,
+                                                            .spared = spared,
                                                         });
           })) {}
 
@@ -193,10 +194,11 @@ void bind_distributed_fock(nb::module_& m) {
 Arrays are in the order of the basis: that of basis.spatial_order() makes what a task touches compact
 (craton.scf.DistributedFock sees to it).)")
         .def(nb::init<runtime::world&, const scf::integral_library&, const std::shared_ptr<scf::basis>&, double, int,
-                      const std::string&, bool, int, std::optional<bool>, std::int64_t, std::int64_t>(),
+                      const std::string&, bool, int, std::optional<bool>, std::int64_t, std::int64_t, double>(),
              "world"_a, "library"_a, "basis"_a, "threshold"_a = scf::distributed_fock_options{}.threshold, "threads"_a = 1,
              "strategy"_a = "stealing", "own_kernels"_a = true, "functions_per_range"_a = 0, "progress"_a = nb::none(),
-             "buffer_bytes"_a = 0, "integral_bytes"_a = 0, nb::keep_alive<1, 2>(), R"(Collective, blocking.
+             "buffer_bytes"_a = 0, "integral_bytes"_a = 0, "spared"_a = scf::distributed_fock_options{}.spared,
+             nb::keep_alive<1, 2>(), R"(Collective, blocking.
 
 threshold: integrals that matter less, in hartree, are left out. threads: of each rank. strategy: 'static' (each rank
 does what was predicted to be its part), 'counter' (one shared counter) or 'stealing' (its part, then half of what
@@ -205,8 +207,9 @@ ranges; 0: chosen. progress: a thread answers other ranks meanwhile; None: where
 
 buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and
 of libcint's table of primitive pairs (0: 16 MiB; it goes without where that might be more). integral_bytes: in which each
-rank keeps integrals that it has computed from build to build; what finds no room is computed by each. UserError on every
-rank for what is out of range.)")
+rank keeps integrals that it has computed from build to build; what finds no room is computed by each. spared: blocks of
+densities that would meet less than this part of the threshold do not travel; 0: all do. UserError on every rank for what is
+out of range.)")
         .def("build", &python_distributed_fock::build, "densities"_a,
              R"(J of the sum of the densities, (n, n), and K of each, (spins, n, n), on every rank.
 

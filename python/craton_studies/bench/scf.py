@@ -458,8 +458,8 @@ def _whole(run: Run) -> Iterator[Measurement]:
             group=f"{title}: what memory grew by",
         )
     for what, value, note in (
-        ("fetched", fetched, "as ranks keep them, with largest elements by shells"),
-        ("spared", spared, "elements alone, of blocks that screening leaves out: they did not travel"),
+        ("fetched", fetched, "elements, those of a rank's own tiles too"),
+        ("spared", spared, "elements of blocks that screening leaves out: they did not travel"),
     ):
         yield Measurement(
             what, [value], "MB", note=note, less_is_better=True, group=f"{title}: density blocks, all ranks, all builds"

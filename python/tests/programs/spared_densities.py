@@ -9,8 +9,6 @@ from mpi4py import MPI
 ATOMS, TOGETHER = 16, 4
 """An atom has one shell of one function: a block has 4 x 4 elements."""
 ELEMENTS = 8 * TOGETHER**2
-TABLES = 2 * ELEMENTS
-"""Largest elements by shells, of the sum and of all densities, which a rank keeps beside a block that it has fetched."""
 THRESHOLD, FAINT = 1e-4, 2.5e-5
 """FAINT times the largest integral decides nothing: the same quartets are computed with it as with zeros."""
 
@@ -48,12 +46,8 @@ with main_guard():
         found.append((fock.statistics, fock.counts))
     (empty, empty_counts), (faint, faint_counts) = found
     assert empty_counts == faint_counts and empty["own_tasks"] == faint["own_tasks"] > 0
-    fewer, rest = divmod(empty["spared_bytes"] - faint["spared_bytes"], ELEMENTS)
-    more = faint["fetched_bytes"] - empty["fetched_bytes"]
-    assert rest == 0 and fewer > 0, (fewer, rest)
-    of_block = more / fewer  # elements, tables, and an object of C++ of some bytes
-    assert ELEMENTS + TABLES <= of_block < ELEMENTS + TABLES + 512, (more, fewer)
-    assert set(comm.allgather(of_block)) == {of_block}
+    fewer = (empty["spared_bytes"] - faint["spared_bytes"]) / ELEMENTS
+    assert fewer > 0 and faint["fetched_bytes"] - empty["fetched_bytes"] == fewer * ELEMENTS
     blocks = comm.allreduce(fewer)
     if comm.rank == 0:
         print(f"{blocks:.0f} blocks less spared, as many fetched, on {comm.size} ranks of {world.node_count} nodes")

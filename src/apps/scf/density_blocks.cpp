@@ -68,7 +68,7 @@ density_blocks::held density_blocks::find_or_start(const place& where) {
         found = make(where);
         spared_.insert_or_assign(number(where), 0);
         bytes_ += found->bytes();
-        fetched_bytes_ += found->bytes();
+        fetched_bytes_ += static_cast<std::int64_t>(found->elements_ * densities_.size() * sizeof(double));
         peak_bytes_ = std::max(peak_bytes_, bytes_);
     }
     found->used_ = ++clock_;

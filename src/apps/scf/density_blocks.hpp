@@ -69,6 +69,7 @@ class density_blocks {
     /// Fetches what is not here, all at once, and waits for it. Blocking; polls.
     [[nodiscard]] std::vector<held> get(std::span<const place> places);
 
+    /// Elements of blocks that were fetched, those of this rank's own tiles too.
     [[nodiscard]] std::int64_t fetched_bytes() const noexcept { return fetched_bytes_; }
     /// Of blocks that were asked for and never had to travel.
     [[nodiscard]] std::int64_t spared_bytes() const;

@@ -24,7 +24,7 @@ class DistributedFock(Described):
     has the given number of each of its functions. Matrices over the ranks have the order of `basis`, NumPy arrays the order that
     was given.
 
-    Settings are those of _craton.DistributedFock. Collective, as are its members that build.
+    Settings are those of _craton.DistributedFock; spared = 0 lets all blocks of densities travel. Collective, as are its members that build.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class DistributedFock(Described):
         progress: bool | None = None,
         buffer_bytes: int = 0,
         integral_bytes: int = 0,
+        spared: float = 1e-3,
     ) -> None:
         """Raises UserError on every rank for settings out of range, and for those that are not the same on all ranks."""
         shells = basis.spatial_order().tolist()
@@ -59,6 +60,7 @@ class DistributedFock(Described):
             progress,
             buffer_bytes,
             integral_bytes,
+            spared,
         )
 
     def _facts(self) -> dict[str, object]:
