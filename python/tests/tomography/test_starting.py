@@ -357,7 +357,7 @@ def test_settings_that_cannot_be(first_run):
     with pytest.raises(UserError, match=r"\[start\] prior_mean = true without a file; allowed: false"):
         first_run.replaced("start", prior_mean=True)
     matern = replace(first_run, prior=replace(first_run.prior, kind="matern", correlation_km=3000.0))
-    with pytest.raises(UserError, match=r'\[start\] file with \[prior\] kind = "matern"; allowed: prior_mean = true'):
+    with pytest.raises(UserError, match=r'\[start\] file = ".*" with \[prior\] kind = "matern"; allowed: prior_mean'):
         matern.replaced("start", file=__file__)
 
 
