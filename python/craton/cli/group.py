@@ -63,7 +63,10 @@ class Application(Group):
         """
         first = args[0]
         if first.startswith("-"):
-            return any(word in self.commands for word in args[1:])
+            files = any(
+                "." in word and not word.startswith("-") for word in args[1:]
+            )  # a short form's, whose options come first
+            return not files and any(word in self.commands for word in args[1:])
         if not first.isalpha() or len(first) > LONGEST_SLIP or Path(first).exists():
             return False
         return bool(difflib.get_close_matches(first, self.commands))

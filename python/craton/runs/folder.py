@@ -36,6 +36,8 @@ __all__ = ["Folder", "RunFile", "RunFolder", "reserved"]
 
 
 LOOK_S = 0.1
+GOES_WITH_RUNS = (".err", ".log", ".out", ".sbatch", ".sh", ".toml")
+"""Endings of files that a user or a batch system puts beside results."""
 """Seconds for which those who only look at a folder may lock it."""
 
 
@@ -282,7 +284,7 @@ class RunFolder(Folder, Generic[RecordType]):
         if place is None and not self.record.is_file() and (own := self._of_others()):
             raise UserError(
                 f"output folder {self.path}: holds {own[0]}, but no run; allowed: an empty or new folder, or that of a run with "
-                "--overwrite"
+                "--overwrite (or move it away)"
             )
         if place is not None and not overwrite:
             go_on = f"`craton {self.app} resume {self.path}`, " if place.worth_resuming else ""
@@ -292,15 +294,18 @@ class RunFolder(Folder, Generic[RecordType]):
         self.check(overwrite, inputs)
 
     def _of_others(self) -> list[str]:
-        """Names in a folder without a run that no run has left, hidden ones apart: they are the user's.
+        """Names in a folder without a run that no run has left: they are the user's. Hidden ones and GOES_WITH_RUNS apart.
 
         A run would write among them, and take away folders, and files that it knows by their ending, as results of an earlier run.
         """
+        if self.path.joinpath("config.toml").is_file():  # a run whose record was lost
+            return []
         ours = {name for kind in ("result", "input", "working") for name in self.named(kind)}
         return sorted(
             entry.name
             for entry in self.path.iterdir()
             if not entry.name.startswith(".")
+            and entry.suffix not in GOES_WITH_RUNS
             and (entry.is_dir() or not any(entry.name == name or entry.name.startswith(f"{name}.") for name in ours))
         )
 

@@ -17,8 +17,8 @@ BOHR_ANGSTROM = 0.52917721092
 
 NEAREST_ANGSTROM = 0.1
 """Atoms nearer to each other are a slip: the shortest bond, of H2, has 0.74."""
-SHORT_ANGSTROM, LONG_ANGSTROM = 0.4, 3.0
-"""The shortest distance of a molecule is between them, or its unit may be another one; bonds have 0.74 to 2.9."""
+SHORT_ANGSTROM, LONG_ANGSTROM = 0.4, 6.0
+"""The shortest distance of a molecule is between them, or its unit may be another one; bonds have 0.74 (H2) to 5 (Cs2)."""
 FARTHEST_ANGSTROM = 1e6
 """From the origin: a tenth of a millimetre, far beyond any molecule, and squares of it are exact enough."""
 
@@ -144,7 +144,7 @@ class Molecule:
         if shortest is None or SHORT_ANGSTROM <= shortest <= LONG_ANGSTROM:
             return ""
         what = "the nearest two nuclei are" if shortest < SHORT_ANGSTROM else "no two nuclei are nearer than"
-        return f"{what} {shortest:.3g} Angstrom{' apart' * (shortest < SHORT_ANGSTROM)}: XYZ has Angstrom, not pm, nm or bohr"
+        return f"{what} {shortest:.3g} Angstrom{' apart' * (shortest < SHORT_ANGSTROM)}: XYZ has Angstrom, not pm or nm"
 
     @property
     def formula(self) -> str:

@@ -42,6 +42,12 @@ def run_qcschema(given: Mapping[str, Any], world: World | None = None) -> dict[s
     """
     molecule, driver, method, basis, keywords = _read(given)
     unrestricted = molecule.multiplicity != 1
+    if method in NAMES and "xc" in keywords:
+        raise UserError(
+            f"QCSchema: keyword xc beside the method {quoted(method)}; allowed: one of them (RKS or UKS with xc)"
+        )
+    if method in ("rks", "uks") and not keywords.get("xc"):
+        raise UserError(f"QCSchema: method {method} without the keyword xc; allowed: xc, or a functional as the method")
     if method in NAMES:
         keywords, method = {"xc": method} | keywords, "uks" if unrestricted else "rks"
     elif method == "hf":

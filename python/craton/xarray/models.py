@@ -36,6 +36,8 @@ ROUNDING_KM = 1e-3
 LONGEST_TITLE = 80
 FRACTIONS = ("1", "fraction", "ratio")
 PERCENT = ("percent", "%")
+RELATIVE = ("dvs", "dvsv", "dvsh", "dvp", "dvpv", "dvph", "dxi", "drho")
+"""Names of changes relative to a reference."""
 
 
 def variables_of(dataset: xarray.Dataset) -> list[str]:
@@ -172,10 +174,16 @@ def _at_depth(model: xarray.Dataset, depth_km: float, call: str) -> xarray.Datas
 
 
 def _once_round(model: xarray.Dataset) -> xarray.Dataset:
-    """With the first meridian again at the end, where a step from the last one leads to it."""
+    """With the first meridian again at the end, where a step from the last one leads to it; else a region from west to east."""
     longitude = model.longitude.values
-    turn, step = longitude[-1] - longitude[0], np.diff(longitude).max()
-    if turn > 360.0 - 1e-3 or turn + step < 360.0 - 1e-3:
+    steps = np.diff(longitude)
+    gap = 360.0 - (longitude[-1] - longitude[0])
+    usual = 1.5 * float(np.median(steps))
+    if steps.max() > max(gap, usual):  # across the meridian at which longitudes begin
+        last = longitude[int(steps.argmax())]
+        model = model.assign_coords(longitude=model.longitude.where(model.longitude <= last, model.longitude - 360.0))
+        return model.sortby("longitude")
+    if gap < 1e-3 or gap > usual:
         return model
     first = model.isel(longitude=[0]).assign_coords(longitude=[longitude[0] + 360.0])
     return xarray.concat([model, first], dim="longitude")
@@ -211,7 +219,7 @@ def _percent(field: xarray.DataArray, name: str) -> f64:
 
 
 def _is_relative(name: str, field: xarray.DataArray) -> bool:
-    return name.startswith("d") or field.attrs.get("units", "") in PERCENT
+    return name in RELATIVE or field.attrs.get("units", "") in PERCENT
 
 
 def _shown_as(field: xarray.DataArray) -> str:

@@ -73,6 +73,13 @@ def test_a_short_form(words: list[str]) -> None:
     assert CliRunner().invoke(made_group("run"), words).stdout == "x one\n"
 
 
+def test_a_short_form_whose_option_has_the_name_of_a_command() -> None:
+    """As in craton scf --basis sto-3g water.xyz --directory run."""
+    assert CliRunner().invoke(made_group("run"), ["--kind", "one", "run.xyz"]).stdout == "run.xyz one\n"
+    told = CliRunner().invoke(made_group("run"), ["--kind", "template", "run.xyz"])
+    assert told.exit_code == 2 and "template" in told.output and "No such option" not in told.output
+
+
 def test_without_a_short_form_the_command_is_named() -> None:
     assert CliRunner().invoke(made_group(), ["x"]).exit_code == 2
 

@@ -153,6 +153,22 @@ def test_a_section_within_a_region(region):
     np.testing.assert_allclose(found.dvs, 1e-3 * found.depth + 0.02 * found.latitude, atol=1e-12)
 
 
+def test_a_region_across_the_date_line(whole):
+    fiji = plane(np.array([*np.arange(-180.0, -169.0, 2.5), *np.arange(170.0, 179.0, 2.5)]))
+    found = fiji.craton.section((-20.0, 172.0), (-15.0, -172.0))
+    np.testing.assert_allclose(found.dvs, 1e-3 * found.depth + 0.02 * found.latitude, atol=1e-12)
+    with pytest.raises(UserError, match="section: longitude .* is outside the model; allowed: -190 to -170 degrees"):
+        fiji.craton.section((-20.0, 0.0), (-15.0, 60.0))
+    [(_, values, _)] = maps_of(fiji.craton.figure(150.0))
+    assert np.ma.masked_invalid(values).count() == 20 * 180
+
+
+def test_a_density_is_no_relative_change(region):
+    heavy = xarray.Dataset({"density": (3300 + 0 * region.dvs).assign_attrs(units="kg/m3")})
+    [(title, values, _)] = maps_of(heavy.craton.figure(100.0))
+    assert title == "Density from its mean at 100 km" and np.nanmax(np.abs(values)) < 1e-9
+
+
 def test_it_says_what_it_is(whole):
     assert repr(whole.craton) == "<CratonAccessor: model dvs, methods depth_slice, section, figure, to_model>"
     assert "depth_slice" in whole.craton._repr_html_()

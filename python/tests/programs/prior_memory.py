@@ -1,8 +1,8 @@
 """Memory of a prior with many lateral knots, of each rank: mpiexec -n RANKS python prior_memory.py FORM [LEVEL].
 
-FORM: "one-length", "by-depth" (two lateral lengths), "in-one-order" or "matern". Prints what the process of the largest rank has
-grown by when the prior is made, and at its peak meanwhile, and what knots^2 elements of float64 are. Set CRATON_RANKS_PER_NODE=1,
-so that ranks share no memory and each one's is its own.
+FORM: "one-length", "by-depth" (three lateral lengths: one knot lies between), "in-one-order" or "matern". Prints what the process
+of the largest rank has grown by when the prior is made, and at its peak meanwhile, and what knots^2 elements of float64 are. Set
+CRATON_RANKS_PER_NODE=1, so that ranks share no memory and each one's is its own.
 """
 
 from __future__ import annotations

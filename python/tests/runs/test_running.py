@@ -306,6 +306,11 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     toy_run.run(SELF, tmp_path, overwrite=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
+    batch = tmp_path / "batch"
+    batch.mkdir()
+    (batch / "slurm-12.out").write_text("of the batch system")
+    toy_run.run(SELF, batch)
+    assert (batch / "slurm-12.out").exists()
     own = tmp_path / "own"
     (own / "pictures").mkdir(parents=True)
     for overwrite in (False, True):

@@ -326,7 +326,7 @@ def test_positions_in_another_unit_are_noted(folder, scale, note):
     words = ("other.xyz", "--basis", "sto-3g")
     [warning] = json.loads(craton("scf", "check", *words, "--json").stdout)["warnings"]
     assert warning.startswith(f"{note} {scale * shortest:.3g} Angstrom")
-    assert warning.endswith(": XYZ has Angstrom, not pm, nm or bohr")
+    assert warning.endswith(": XYZ has Angstrom, not pm or nm")
     assert f"note: {warning}" in " ".join(craton("scf", "run", *words, "--no-report").stdout.split())
 
 

@@ -124,6 +124,10 @@ def test_qcschema_with_a_functional():
     assert triplet["properties"]["scf_total_energy"] == pytest.approx(alone.e_tot, abs=1e-7)
     named = run_qcschema(schema(method="RKS", basis="sto-3g", keywords={"xc": "gga_x_pbe + gga_c_pbe"} | coarse))
     assert named["return_result"] == pytest.approx(energy["return_result"], abs=1e-8)
+    with pytest.raises(UserError, match="keyword xc beside the method .b3lyp.; allowed: one of them"):
+        run_qcschema(schema(method="b3lyp", basis="sto-3g", keywords={"xc": "pbe"}))
+    with pytest.raises(UserError, match="method rks without the keyword xc; allowed: xc, or a functional"):
+        run_qcschema(schema(method="RKS", basis="sto-3g"))
     with pytest.raises(UserError, match="driver gradient of functional .b3lyp.; allowed: energy, properties"):
         run_qcschema(schema("gradient", "b3lyp"))
 

@@ -187,3 +187,12 @@ def test_a_reproducible_run_with_a_dealt_prior_has_the_same_bits_on_any_ranks(sm
         for case in ((1, 0), (2, 0), (3, 0), (4, 2))
     ]
     assert all(other == found[0] for other in found[1:])
+
+
+def test_an_inverse_and_a_root_of_one_length_are_two():
+    """As of two parameters with the same lateral knots, one with several lengths over depth."""
+    basis = ModelBasis(2, np.linspace(3480e3, 6371e3, 5))
+    dealt = make.DealtOverRanks(World(MPI.COMM_SELF), MPI.COMM_SELF, 1, False)
+    inverse, root = (give(basis, 2000.0, 1e-3) for give in (dealt.inverse, dealt.root))
+    assert type(inverse) is not type(root)
+    assert dealt.inverse(basis, 2000.0, 1e-3) is inverse and dealt.root(basis, 2000.0, 1e-3) is root

@@ -366,6 +366,14 @@ def test_splines_finer_than_the_finest(first_run):
         first_run.replaced("basis", lateral_level=8).replaced("target", finer=True)
 
 
+def test_check_reads_a_starting_model(first_run, tmp_path):
+    """Of another run, which is a file of splines."""
+    good = first_run.replaced("start", file=f"{first_run.run.directory}/model.h5")
+    (tmp_path / "good.toml").write_text(good.replaced("run", directory=str(tmp_path / "run")).to_toml())
+    ended = craton("tomography", "check", tmp_path / "good.toml")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_a_bad_file_ends_the_command_in_one_line(first_run, tmp_path):
     (tmp_path / "bad.nc").write_text("not at all")
     bad = first_run.replaced("start", file=str(tmp_path / "bad.nc")).replaced("run", directory=str(tmp_path / "run"))

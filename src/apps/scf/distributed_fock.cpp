@@ -70,13 +70,14 @@ distributed_fock_options checked(runtime::world& ranks, std::span<const int> fir
     const auto mix = [&](std::int64_t value) {
         fingerprint = static_cast<std::int64_t>(static_cast<std::uint64_t>(fingerprint) * 0x9e3779b97f4a7c15U + 1) ^ value;
     };
+    mix(std::bit_cast<std::int64_t>(options.spared));
     mix(options.functions_per_range);
     mix(static_cast<std::int64_t>(options.strategy));
     mix(static_cast<std::int64_t>(options.progress));
     for (const int first : first_function) mix(first);
     if (all.minimum(fingerprint) != all.maximum(fingerprint))
         throw user_error(
-            "distributed Fock: threshold, functions per range, strategy, progress or shells are not the same on all ranks; "
+            "distributed Fock: threshold, spared, functions per range, strategy, progress or shells are not the same on all ranks; "
             "allowed: the same everywhere");
     const std::int64_t threads = all.sum(std::int64_t{options.threads});
     if (options.functions_per_range == 0)

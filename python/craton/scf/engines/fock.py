@@ -24,7 +24,8 @@ class DistributedFock(Described):
     has the given number of each of its functions. Matrices over the ranks have the order of `basis`, NumPy arrays the order that
     was given.
 
-    Settings are those of _craton.DistributedFock; spared = 0 lets all blocks of densities travel. Collective, as are its members that build.
+    Settings are those of _craton.DistributedFock; spared = 0 lets all blocks of densities travel. Collective, as are its members
+    that build.
     """
 
     def __init__(

@@ -296,11 +296,12 @@ class Inversion:
             return None
         from craton.tomography.inversion.theory_check import check_theory
 
+        fitted = not config.inversion.long_periods_first
         with run.phases("theory"):
             return check_theory(
                 self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.corrected_observations(), self.structure,
                 predicted, config.theory.check_windows, config.run.seed, run.nodes, run.threads, run.say,
-                self.schedule.left_out(predicted, 0.0),
+                None if fitted else self.schedule.left_out(predicted, 0.0),
             )  # fmt: skip
 
     @property

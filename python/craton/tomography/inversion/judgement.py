@@ -110,8 +110,8 @@ def warnings(found: Judgement, samples: float, unknowns: int, unknown: Set[str] 
         if (unnamed := len(found.reversed_stations) - MOST_NAMED) > 0:
             at += f" and {counted(unnamed, 'station')} more"
         lines.append(
-            f"{counted(found.reversed, 'window')} of {found.windows} fit best with their sign reversed{at}; they are left out. "
-            "Look at the polarity of sensors, and at moment tensors"
+            f"{counted(found.reversed, 'window')} of {found.windows} fit best with their sign reversed{at}. Look at the polarity "
+            "of sensors, and at moment tensors; with long_periods_first such windows are left out"
         )
     if found.theory is not None and found.theory.seen:
         lines.append(

@@ -239,7 +239,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     earth = reference_earth(config.earth)
     crusts = shared_crusts(earth, config, comm)
     if config.start.file:
-        on_root(comm, lambda: read_parts(Path(config.start.file), earth))  # refused before what takes longer
+        on_root(comm, lambda: bool(read_parts(Path(config.start.file), earth)))  # refused before what takes longer
     clock = time.perf_counter()
     modes = shared_mode_catalogue(earth, config, comm)
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()

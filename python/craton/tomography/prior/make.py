@@ -82,7 +82,7 @@ class DealtOverRanks:
     comm: MPI.Comm
     threads: int
     in_one_order: bool
-    made: dict[tuple[int, float, float], Any] = field(default_factory=dict)
+    made: dict[tuple[str, int, float, float], Any] = field(default_factory=dict)
 
     def deals(self, basis: ModelBasis, *, one_length: bool) -> bool:
         """Many knots are."""
@@ -92,17 +92,17 @@ class DealtOverRanks:
         """C_lateral^-1."""
         of = (basis, correlation_km, nugget, self.world, self.comm)
         make = functools.partial(ordered_lateral, threads=self.threads) if self.in_one_order else distributed_lateral
-        found: DistributedLateral = self._once(basis, correlation_km, nugget, lambda: make(*of))
+        found: DistributedLateral = self._once("inverse", basis, correlation_km, nugget, lambda: make(*of))
         return found
 
     def root(self, basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedRoot:
         """The symmetric square root of C_lateral."""
         of = (basis, correlation_km, nugget, self.world, self.comm)
-        found: DistributedRoot = self._once(basis, correlation_km, nugget, lambda: distributed_root(*of))
+        found: DistributedRoot = self._once("root", basis, correlation_km, nugget, lambda: distributed_root(*of))
         return found
 
-    def _once(self, basis: ModelBasis, correlation_km: float, nugget: float, make: Callable[[], Any]) -> Any:
-        key = (basis.n_lateral, correlation_km, nugget)
+    def _once(self, what: str, basis: ModelBasis, correlation_km: float, nugget: float, make: Callable[[], Any]) -> Any:
+        key = (what, basis.n_lateral, correlation_km, nugget)
         if key not in self.made:
             self.made[key] = make()
         return self.made[key]
