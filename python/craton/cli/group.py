@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,9 @@ class Application(Group):
         """
         first = args[0]
         if first.startswith("-"):
-            files = any(
-                "." in word and not word.startswith("-") for word in args[1:]
-            )  # a short form's, whose options come first
-            return not files and any(word in self.commands for word in args[1:])
+            options = self.commands[self.short_form].params if self.short_form else []
+            valued = {name for one in options if not getattr(one, "is_flag", True) for name in one.opts}
+            return any(word in self.commands and before not in valued for before, word in itertools.pairwise(args))
         if not first.isalpha() or len(first) > LONGEST_SLIP or Path(first).exists():
             return False
         return bool(difflib.get_close_matches(first, self.commands))

@@ -195,7 +195,8 @@ def test_a_folder_of_the_users_own_files(case: Case, overwrite: list[str], tmp_p
     with pytest.raises(UserError) as refused:
         invoke([case.application, "run", str(case.config), "--directory", str(own), *overwrite])
     assert str(refused.value) == (
-        f"output folder {own}: holds mine.mseed, but no run; allowed: an empty or new folder, or that of a run with --overwrite"
+        f"output folder {own}: holds mine.mseed, but no run; allowed: an empty or new folder, or that of a run with --overwrite "
+        "(or move it away)"
     )
     assert sorted(file.name for file in own.rglob("*")) == ["mine.mseed", "mine.png", "pictures"]
 
