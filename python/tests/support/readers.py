@@ -207,11 +207,30 @@ class _PointsHdf5:
     read = _Points.read
 
 
-def gridded(folder: Path, name: str, classic: bool) -> Path:
-    """A medium in the convention of the Earth Model Collaboration, 3 x 4 x 5 points."""
+def netcdf(path: Path, classic: bool, axes: dict[str, Any], fields: dict[str, Any], units: dict[str, str]) -> Path:
+    """A file of axes and of fields over all of them, float32; units of those that have any."""
     import h5netcdf
     from scipy.io import netcdf_file
 
+    with netcdf_file(path, "w") if classic else h5netcdf.File(path, "w") as file:
+        for name, values in axes.items():
+            if classic:
+                file.createDimension(name, len(values))
+            else:
+                file.dimensions[name] = len(values)
+        for name, values in {**axes, **fields}.items():
+            over = (name,) if name in axes else tuple(axes)
+            made = file.createVariable(name, "f", over) if classic else file.create_variable(name, over, "f4")
+            made[...] = values
+            if classic and name in units:
+                made.units = units[name]
+            elif name in units:
+                made.attrs["units"] = units[name]
+    return path
+
+
+def gridded(folder: Path, name: str, classic: bool) -> Path:
+    """A medium in the convention of the Earth Model Collaboration, 3 x 4 x 5 points."""
     axes = {
         "depth": np.linspace(0, 10, 3),
         "latitude": LAT + np.linspace(-1, 1, 4),
@@ -226,23 +245,8 @@ def gridded(folder: Path, name: str, classic: bool) -> Path:
         "vs": "km/s",
         "rho": "g.cm-3",
     }
-    path = folder / name
-    with netcdf_file(path, "w") if classic else h5netcdf.File(path, "w") as file:
-        for axis, values in axes.items():
-            if classic:
-                file.createDimension(axis, len(values))
-            else:
-                file.dimensions[axis] = len(values)
-        for variable, dimensions in [*((axis, (axis,)) for axis in axes), *((field, tuple(axes)) for field in fields)]:
-            made = (file.createVariable if classic else file.create_variable)(
-                variable, *(("f", dimensions) if classic else (dimensions, "f4"))
-            )
-            made[...] = axes[variable] if variable in axes else np.full((3, 4, 5), fields[variable], np.float32)
-            if classic:
-                made.units = units[variable]
-            else:
-                made.attrs["units"] = units[variable]
-    return path
+    values = {name: np.full((3, 4, 5), value, np.float32) for name, value in fields.items()}
+    return netcdf(folder / name, classic, axes, values, units)
 
 
 def medium_read(path: Path) -> Any:
@@ -1019,23 +1023,9 @@ def crust(folder: Path) -> Path:
 
 def crust_netcdf(folder: Path, classic: bool) -> Path:
     """The same, with Vs, as NetCDF."""
-    import h5netcdf
-    from scipy.io import netcdf_file
-
     axes = {"latitude": np.arange(-75.0, 90.0, 30.0), "longitude": np.arange(0.0, 360.0, 30.0)}
     moho = np.repeat(20.0 + np.abs(axes["latitude"])[:, None] / 10.0, 12, axis=1)
-    path = folder / "moho.nc"
-    with netcdf_file(path, "w") if classic else h5netcdf.File(path, "w") as file:
-        for name, values in axes.items():
-            if classic:
-                file.createDimension(name, len(values))
-            else:
-                file.dimensions[name] = len(values)
-        for name, values in {**axes, "moho": moho, "vs": np.full(moho.shape, 3.5)}.items():
-            over = (name,) if name in axes else tuple(axes)
-            made = file.createVariable(name, "f4", over) if classic else file.create_variable(name, over, "f4")
-            made[...] = values.astype("f4")
-    return path
+    return netcdf(folder / "moho.nc", classic, axes, {"moho": moho, "vs": np.full(moho.shape, 3.5)}, {})
 
 
 def plain(
