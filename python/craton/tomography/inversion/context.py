@@ -54,6 +54,10 @@ class Phases:
         self.seconds[name] += time.perf_counter() - start
         self.sent_bytes[name] += self.sent() - before
         self.peak_bytes[name] = max(self.peak_bytes[name], process_memory.peak_bytes())
+        self.look_at_shared(name)
+
+    def look_at_shared(self, name: str) -> None:
+        """Notes what the rank maps of others' memory, where a phase has most of it: at its end, if nothing else is called."""
         self.shared_bytes[name] = max(self.shared_bytes[name], process_memory.shared_bytes())
 
     def add_assembly(self, told: dict[str, Any]) -> None:

@@ -81,6 +81,7 @@ class StepSearch:
             stored,
             damped=self.basis.size,
             threads=run.threads,
+            when_factored=lambda: run.phases.look_at_shared("factorise"),
         )
         with run.phases("factorise"):
             step = self.prior.step(equations, at.gradient, state.latest)

@@ -71,8 +71,8 @@ def read_earth(file: Path) -> EarthModel:
     lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1)]
     suffix = file.suffix.lower()
     with np.errstate(all="ignore"):  # what comes of numbers that are too large is refused below, without a warning
-        rows = of_depth(file, lines, suffix == ".tvel") if suffix in (".nd", ".tvel") else of_deck(file, lines)
-    check_sizes(file, rows)
+        rows, at = of_depth(file, lines, suffix == ".tvel") if suffix in (".nd", ".tvel") else of_deck(file, lines)
+    check_sizes(file, rows, at)
     name = f"{file.name}:{hashlib.sha256(content).hexdigest()[:12]}"
     try:
         return EarthModel.from_table(name, np.ascontiguousarray(rows))
@@ -80,23 +80,27 @@ def read_earth(file: Path) -> EarthModel:
         raise UserError(f"{file}: {problem}") from None
 
 
-def check_sizes(file: Path, rows: f64) -> None:
-    """UserError for speeds and densities that no planet has, as in another unit, or that are no numbers any more."""
+def check_sizes(file: Path, rows: f64, at: list[int]) -> None:
+    """UserError for speeds, densities and Q that no planet has, as in another unit, or that are no numbers any more.
+
+    at: the line of the file that each row comes from.
+    """
     for what, column, unit in (
-        ("density", 1, "kg/m^3"),
-        ("Vp", 2, "m/s"),
-        ("Vs", 3, "m/s"),
-        ("Vph", 6, "m/s"),
-        ("Vsh", 7, "m/s"),
+        ("density", 1, " kg/m^3"),
+        ("Vp", 2, " m/s"),
+        ("Vs", 3, " m/s"),
+        ("Q of shear", 5, ""),
+        ("Vph", 6, " m/s"),
+        ("Vsh", 7, " m/s"),
     ):
         values = rows[:, column]
-        if not (values.min() >= 0.0 and values.max() <= LARGEST):  # nor NaN
-            wrong = values[np.argmax(~((values >= 0.0) & (values <= LARGEST)))]
-            raise UserError(f"{file}: {what} = {wrong:g} {unit}; allowed: 0 to {LARGEST:g}. Is it in another unit?")
-    q_mu = rows[:, 5]
-    if not np.all((q_mu == 0.0) | (q_mu >= 1.0)):
-        wrong = q_mu[np.argmax(~((q_mu == 0.0) | (q_mu >= 1.0)))]
-        raise UserError(f"{file}: Q of shear = {wrong:g}; allowed: 0, or 1 and more")
+        is_q = column == 5
+        right = (values == 0.0) | (values >= 1.0) if is_q else (values >= 0.0) & (values <= LARGEST)
+        if right.all():
+            continue
+        row = int(np.argmin(right))
+        allowed = "0, or 1 and more" if is_q else f"0 to {LARGEST:g}. Is it in another unit?"
+        raise UserError(f"{file}: line {at[row]}: {what} = {values[row]:g}{unit}; allowed: {allowed}")
 
 
 Lines = list[tuple[int, list[str]]]
@@ -114,13 +118,15 @@ def numbers(file: Path, number: int, words: list[str], wanted: tuple[int, ...]) 
     raise UserError(f"{file}: line {number}: '{' '.join(words)[:60]}'; allowed: {columns} numbers")
 
 
-def of_depth(file: Path, lines: Lines, is_tvel: bool) -> f64:
-    """Rows of .nd or .tvel, from the centre up."""
+def of_depth(file: Path, lines: Lines, is_tvel: bool) -> tuple[f64, list[int]]:
+    """Rows of .nd or .tvel, from the centre up, and the line of each."""
     found: list[list[float]] = []
+    at: list[int] = []
     for number, words in lines[2 if is_tvel else 0 :]:
         if not words or (not is_tvel and len(words) == 1 and words[0].replace("-", "").isalpha()):
             continue
         found.append([*numbers(file, number, words, (4, 5, 6) if is_tvel else (4, 6)), 0.0, 0.0][:6])
+        at.append(number)
     if len(found) < 2:
         raise UserError(f"{file}: {len(found)} rows; allowed: at least two, down to the centre")
     depth_km, vp, vs, density, q_p, q_s = np.array(found[::-1]).T
@@ -133,7 +139,8 @@ def of_depth(file: Path, lines: Lines, is_tvel: bool) -> f64:
         left = np.divide(1.0, q_p, out=np.zeros_like(q_p), where=q_p > 0.0) - of_shear
         q_kappa = np.divide(1.0 - share, left, out=np.zeros_like(left), where=left > 1e-3 * of_shear)
     km, ones = 1e3, np.ones(len(vp))
-    return np.column_stack([radius_m, km * density, km * vp, km * vs, q_kappa, q_mu, km * vp, km * vs, ones])
+    rows = np.column_stack([radius_m, km * density, km * vp, km * vs, q_kappa, q_mu, km * vp, km * vs, ones])
+    return rows, at[::-1]
 
 
 def prem_q(radius_m: f64, vs: f64) -> f64:
@@ -147,8 +154,8 @@ def prem_q(radius_m: f64, vs: f64) -> f64:
     return np.where(vs > 0.0, q, 0.0)
 
 
-def of_deck(file: Path, lines: Lines) -> f64:
-    """Rows of a deck of mineos."""
+def of_deck(file: Path, lines: Lines) -> tuple[f64, list[int]]:
+    """Rows of a deck of mineos, and the line of each."""
     lines = [(number, words) for number, words in lines if words]
     if len(lines) < 5:
         raise UserError(f"{file}: {len(lines)} lines; allowed: a table of the Earth (.nd, .tvel, a deck of mineos)")
@@ -160,4 +167,5 @@ def of_deck(file: Path, lines: Lines) -> f64:
     count = int(numbers(file, *lines[2], (3, 4))[0])
     if count != len(lines) - 3:
         raise UserError(f"{file}: line {lines[2][0]}: {count} rows are told, {len(lines) - 3} follow; allowed: as many")
-    return np.array([numbers(file, number, words, (COLUMNS,)) for number, words in lines[3:]])
+    rows = np.array([numbers(file, number, words, (COLUMNS,)) for number, words in lines[3:]])
+    return rows, [number for number, _ in lines[3:]]

@@ -65,6 +65,8 @@ class NormalEquations:
     """How many unknowns, the first ones, are damped; None: all."""
     threads: int = 1
     """Of each rank, where BLAS does not bring its own."""
+    when_factored: Callable[[], None] = lambda: None
+    """Called while the system and its factor are in memory."""
 
     @property
     def amount(self) -> float:
@@ -145,6 +147,7 @@ class Factored:
     def _factorise(self, dtype: str) -> None:
         self._factor = self._factor_of(self._system(dtype))
         self.equations.told = dtype
+        self.equations.when_factored()
 
     def _system(self, dtype: str) -> SymmetricMatrix:
         """The left-hand side."""
