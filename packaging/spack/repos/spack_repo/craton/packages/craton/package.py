@@ -11,18 +11,18 @@ class Craton(CMakePackage):
     """Distributed arrays for science on MPI: many ranks add to, read and rearrange one array at
     once, whoever owns the memory.
 
-    The source has no public address yet. Put craton-0.1.0.tar.gz in the folder in which you call
+    The source has no public address yet. Put craton-0.2.0.tar.gz in the folder in which you call
     Spack, or in a mirror; packaging/README.md says how to make it. py-craton has the Python
     package and the command.
     """
 
-    url = f"file://{os.getcwd()}/craton-0.1.0.tar.gz"
+    url = f"file://{os.getcwd()}/craton-0.2.0.tar.gz"
     manual_download = True
 
     license("BSD-3-Clause")
 
     # Without a checksum until a release has a file that stays: spack install --no-checksum.
-    version("0.1.0")
+    version("0.2.0")
 
     variant(
         "native",

@@ -11,19 +11,19 @@ class PyCraton(PythonPackage):
     """Craton for Python: distributed arrays on MPI, and tomography, waves, hazard, multigrid and
     Hartree-Fock on them.
 
-    The source has no public address yet. Put craton-0.1.0.tar.gz in the folder in which you call
+    The source has no public address yet. Put craton-0.2.0.tar.gz in the folder in which you call
     Spack, or in a mirror; packaging/README.md says how to make it. The package craton has the C++
     library alone.
     """
 
-    url = f"file://{os.getcwd()}/craton-0.1.0.tar.gz"
+    url = f"file://{os.getcwd()}/craton-0.2.0.tar.gz"
     manual_download = True
     import_modules = ["craton", "craton_command"]
 
     license("BSD-3-Clause")
 
     # Without a checksum until a release has a file that stays: spack install --no-checksum.
-    version("0.1.0")
+    version("0.2.0")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
