@@ -397,6 +397,29 @@ when the file cannot be written.)")
 
 Collective, blocking. Dataset sgt, [point][xx, yy, zz, xy, xz, yz][time]. Otherwise as write_stations.)")
         .def(
+            "write_spectra",
+            [](run& r, std::string path, const waves::schedule& when, const rows_of& at, std::vector<double> frequencies_hz,
+               bool velocity, bool half, io::file_attributes attributes, hint_map hints) {
+                const auto places = rows<3>(at, "points");
+                const auto plan = plan_of(r, std::move(path), when, std::move(attributes), 1, 0, std::move(hints));
+                const waves::fourier_plan fourier{std::move(frequencies_hz), half};
+                without_gil([&] {
+                    if (velocity)
+                        r.write_velocity_spectra(plan, fourier, places);
+                    else
+                        r.write_strain_spectra(plan, fourier, places);
+                });
+            },
+            "path"_a, "when"_a, "at"_a, "frequencies_hz"_a, "velocity"_a = false, "half"_a = false,
+            "attributes"_a = io::file_attributes{}, "hints"_a = hint_map{},
+            R"(From the next step on, sums Fourier transforms of strains, or of velocities, at positions (n, 3) in m.
+
+Collective, blocking. F(f) = sum of exp(-2 pi i f t) values dt over the samples of `when`. Dataset spectra of the file, made
+by finish(): [point][component][2 f, 2 f + 1], real and imaginary parts; in s (strains xx, yy, zz, xy, xz, yz) or m
+(velocities x, y, z). half: in 16 bits, times 2^exponents [point][component]. A run that sums spectra has no checkpoints.
+UserError on every rank for a position outside the grid, a frequency that the samples do not carry, and when the file cannot
+be written.)")
+        .def(
             "write_snapshots",
             [](run& r, std::string path, const waves::schedule& when, const std::vector<std::string>& fields, const index3& low,
                const index3& high, const index3& stride, io::file_attributes attributes, std::int64_t samples_at_once,

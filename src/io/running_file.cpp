@@ -78,15 +78,28 @@ selections select(hid_t dataset, const file_part& part) {
     return made;
 }
 
-std::string compare_part(hid_t dataset, const file_part& part) {
+// IEEE 754 binary16, as h5py and NetCDF have it.
+hdf5_handle half_type() {
+    hdf5_handle type(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+    H5Tset_fields(type.get(), 15, 10, 5, 0, 10);
+    H5Tset_size(type.get(), 2);
+    H5Tset_ebias(type.get(), 15);
+    return type;
+}
+
+hdf5_handle type_of(const planned_dataset& planned) {
+    return planned.half ? half_type() : hdf5_handle(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+}
+
+std::string compare_part(hid_t dataset, hid_t type, std::size_t element_bytes, const file_part& part) {
     const auto where = select(dataset, part);
     const hsize_t rows = static_cast<hsize_t>(H5Sget_select_npoints(where.file.get())) / part.count.back();
-    std::vector<float> read(rows * part.pitch);
-    if (H5Dread(dataset, H5T_NATIVE_FLOAT, where.memory.get(), where.file.get(), H5P_DEFAULT, read.data()) < 0)
-        return last_hdf5_error();
+    std::vector<std::byte> read(rows * part.pitch * element_bytes);
+    if (H5Dread(dataset, type, where.memory.get(), where.file.get(), H5P_DEFAULT, read.data()) < 0) return last_hdf5_error();
     for (hsize_t row = 0; row < rows; ++row) {
-        const hsize_t at = row * part.pitch + part.first_column;
-        if (std::memcmp(read.data() + at, part.elements + at, part.count.back() * sizeof(float)) != 0)
+        const hsize_t at = (row * part.pitch + part.first_column) * element_bytes;
+        if (std::memcmp(read.data() + at, static_cast<const std::byte*>(part.elements) + at, part.count.back() * element_bytes) !=
+            0)
             return "elements are other ones when read back than were written";
     }
     return {};
@@ -98,9 +111,10 @@ std::string write_one(hid_t file, const planned_dataset& planned, const file_par
     const auto dataset = open_dataset(file, planned.name);
     if (!dataset.valid()) return last_hdf5_error();
     const auto where = select(dataset.get(), part);
-    if (H5Dwrite(dataset.get(), H5T_NATIVE_FLOAT, where.memory.get(), where.file.get(), H5P_DEFAULT, part.elements) < 0)
+    const auto type = type_of(planned);
+    if (H5Dwrite(dataset.get(), type.get(), where.memory.get(), where.file.get(), H5P_DEFAULT, part.elements) < 0)
         return last_hdf5_error();
-    return options.verify == read_back::nothing ? "" : compare_part(dataset.get(), part);
+    return options.verify == read_back::nothing ? "" : compare_part(dataset.get(), type.get(), planned.element_bytes(), part);
 }
 
 std::string same_shape(hid_t file, const std::string& name, const std::vector<hsize_t>& shape) {
@@ -147,7 +161,7 @@ std::uintmax_t running_file::bytes(std::size_t points) const {
             const hsize_t chunk = planned.chunk.empty() ? 1 : planned.chunk[d];
             elements *= base::up_to_multiple(planned.shape[d], chunk);
         }
-        sum += elements * sizeof(float);
+        sum += elements * planned.element_bytes();
     }
     return sum;
 }
@@ -159,7 +173,7 @@ std::string running_file::fill_new(hid_t open, std::span<const std::array<double
     };
     // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.
     for (const auto& planned : datasets_) {
-        const auto dataset = make_dataset(open, planned.name, H5T_IEEE_F32LE, planned.shape, planned.chunk);
+        const auto dataset = make_dataset(open, planned.name, type_of(planned).get(), planned.shape, planned.chunk);
         note(dataset.valid() ? "" : last_hdf5_error());
         note(write_attributes(dataset.get(), planned.attributes));
     }

@@ -14,20 +14,23 @@
 
 namespace craton::io {
 
-/// A dataset of float32 whose extent is known from the beginning.
+/// A dataset of float32 or of IEEE 754 binary16 whose extent is known from the beginning.
 struct planned_dataset {
     std::string name;
     std::vector<hsize_t> shape;
     std::vector<hsize_t> chunk; ///< empty: contiguous
     file_attributes attributes;
+    bool half = false;
+
+    [[nodiscard]] std::size_t element_bytes() const { return half ? sizeof(std::uint16_t) : sizeof(float); }
 };
 
-/// A rectangle of a dataset and where its elements are in memory: rows of `pitch` floats along the last axis, of which columns
+/// A rectangle of a dataset and where its elements are in memory: rows of `pitch` elements along the last axis, of which columns
 /// first_column ... are meant.
 struct file_part {
     std::size_t dataset = 0;
     std::vector<hsize_t> start, count;
-    const float* elements = nullptr;
+    const void* elements = nullptr; ///< of the dataset's type
     hsize_t pitch = 0, first_column = 0;
 };
 

@@ -6,12 +6,14 @@
 
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/half.hpp>
 #include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <set>
@@ -19,6 +21,8 @@
 namespace craton::io {
 
 namespace {
+
+constexpr const char* exponents_name = "exponents";
 
 std::string why_not_valid(const series_description& d, const running_options& options) {
     const auto say = [&](const std::string& why) { return fmt::format("cannot save {}: {}", d.what, why); };
@@ -28,14 +32,38 @@ std::string why_not_valid(const series_description& d, const running_options& op
     if (std::set(d.components.begin(), d.components.end()).size() != d.components.size())
         return say(fmt::format("components {}; allowed: each name once", fmt::join(d.components, ", ")));
     if (d.dataset.empty() || d.dataset.find('/') != std::string::npos || d.dataset == "samples_written" ||
-        d.dataset == "coordinates")
-        return say(fmt::format("dataset '{}'; allowed: a name without '/', not samples_written nor coordinates", d.dataset));
+        d.dataset == "coordinates" || d.dataset == exponents_name)
+        return say(
+            fmt::format("dataset '{}'; allowed: a name without '/', not samples_written, coordinates nor exponents", d.dataset));
     if (!d.coordinates.empty() && static_cast<std::int64_t>(d.coordinates.size()) != d.points)
         return say(fmt::format("coordinates of {} points; allowed: of {}", d.coordinates.size(), d.points));
     if (options.samples_at_once < 1) return say(fmt::format("samples_at_once is {}; allowed: 1 or more", options.samples_at_once));
     if (options.resume_after_samples && (*options.resume_after_samples < 0 || *options.resume_after_samples > d.samples))
         return say(fmt::format("resume_after_samples is {}; allowed: 0 to {}", *options.resume_after_samples, d.samples));
+    if (d.half && (options.samples_at_once < d.samples || options.resume_after_samples))
+        return say("16 bits with samples that come in parts; allowed: all samples at once, from the beginning");
     return {};
+}
+
+// Of series of `samples` numbers, one after the other: the exponent of 2 that makes the largest of each nearly as large as 16 bits
+// have room for, and their numbers over that power.
+void to_half(std::span<const float> series, std::int64_t samples, std::vector<float>& exponents,
+             std::vector<std::uint16_t>& halves) {
+    constexpr int largest = 15; // 2^16 is too large
+    const auto count = static_cast<std::int64_t>(series.size()) / samples;
+    exponents.resize(static_cast<std::size_t>(count));
+    halves.resize(series.size());
+    for (std::int64_t n = 0; n < count; ++n) {
+        const auto one = series.subspan(static_cast<std::size_t>(n * samples), static_cast<std::size_t>(samples));
+        float most = 0;
+        for (const float value : one) most = std::max(most, std::abs(value));
+        const int exponent = most > 0 && std::isfinite(most) ? std::ilogb(most) + 1 - largest : 0;
+        exponents[static_cast<std::size_t>(n)] = static_cast<float>(exponent);
+        for (std::int64_t t = 0; t < samples; ++t) {
+            halves[static_cast<std::size_t>(n * samples + t)] =
+                base::half_of(std::ldexp(one[static_cast<std::size_t>(t)], -exponent));
+        }
+    }
 }
 
 // Chunks of about a MiB: large enough for disks, and small beside what a rank writes at once.
@@ -49,23 +77,24 @@ struct series_file::state {
         : ranks(&world), description(std::move(what)), at_once(std::min(options.samples_at_once, description.samples)),
           components(static_cast<std::int64_t>(description.components.size())),
           points_per_chunk(std::clamp<std::int64_t>(chunk_bytes / (4 * components * at_once), 1, description.points)),
-          file(world, {description.what.c_str(), path}, {planned()}, description.coordinates, options) {
+          file(world, {description.what.c_str(), path}, planned(), description.coordinates, options) {
         sort_points(own);
         const std::int64_t unit_bytes = 4 * points_per_chunk * components * at_once;
         gather.emplace(world.communicator(), sorted, description.points, points_per_chunk,
                        piece_bytes(options.transfer) / unit_bytes, writers(options.transfer, world.size()));
-        buffer.resize(sorted.size() * static_cast<std::size_t>(components * at_once));
         samples = file.samples_written();
         kept = samples;
     }
 
-    [[nodiscard]] planned_dataset planned() const {
-        planned_dataset made{description.dataset, {}, {}, description.attributes};
+    [[nodiscard]] std::vector<planned_dataset> planned() const {
+        planned_dataset made{description.dataset, {}, {}, description.attributes, description.half};
         for (const std::int64_t n : {description.points, components, description.samples})
             made.shape.push_back(static_cast<hsize_t>(n));
         for (const std::int64_t n : {points_per_chunk, components, at_once}) made.chunk.push_back(static_cast<hsize_t>(n));
         made.attributes["components"] = fmt::format("{}", fmt::join(description.components, " "));
-        return made;
+        if (!description.half) return {made};
+        planned_dataset exponents{exponents_name, {made.shape[0], made.shape[1]}, {}, {}, false};
+        return {made, exponents};
     }
 
     void sort_points(std::span<const std::int64_t> own) {
@@ -82,6 +111,9 @@ struct series_file::state {
     }
 
     void flush();
+    // Series of all samples of consecutive points.
+    [[nodiscard]] std::string write_halves(const running_file::write_part& write, const item_gather::range& of,
+                                           std::span<const float> series) const;
 
     runtime::world* ranks;
     series_description description;
@@ -90,11 +122,25 @@ struct series_file::state {
     std::vector<std::int64_t> sorted; // points of this rank, ascending
     std::vector<std::int64_t> slot;   // where in `sorted` those of put() are
     std::optional<item_gather> gather;
-    // [point, sorted][component][sample % at_once]: samples of one chunk of the file, whose beginning may be written already.
+    // [point, sorted][component][sample % at_once]: samples of one chunk of the file, whose beginning may be written already. Made
+    // when the first sample comes.
     std::vector<float> buffer;
     std::int64_t samples = 0;
     std::int64_t kept = 0; // of another run's, which are not in the buffer
 };
+
+std::string series_file::state::write_halves(const running_file::write_part& write, const item_gather::range& of,
+                                             std::span<const float> series) const {
+    std::vector<float> exponents;
+    std::vector<std::uint16_t> halves;
+    to_half(series.first(static_cast<std::size_t>(of.count() * components * at_once)), at_once, exponents, halves);
+    const auto first = static_cast<hsize_t>(of.first);
+    const auto count = static_cast<hsize_t>(of.count());
+    const auto each = static_cast<hsize_t>(components);
+    const auto all = static_cast<hsize_t>(at_once);
+    const std::string failure = write({0, {first, 0, 0}, {count, each, all}, halves.data(), all, 0});
+    return failure.empty() ? write({1, {first, 0}, {count, each}, exponents.data(), each, 0}) : failure;
+}
 
 void series_file::state::flush() {
     const std::int64_t first = file.samples_written();
@@ -113,6 +159,10 @@ void series_file::state::flush() {
             const auto mine = gather->received_in(round);
             const auto whole = gather->gather(all, round, buffer, components * at_once);
             if (mine.count() == 0 || !failure.empty()) continue;
+            if (description.half) {
+                failure = write_halves(write, mine, whole);
+                continue;
+            }
             failure =
                 write({0,
                        {static_cast<hsize_t>(mine.first), 0, static_cast<hsize_t>(begin)},
@@ -141,6 +191,7 @@ void series_file::put(std::span<const float> values) {
     CRATON_ASSERT(!full() && s.samples < s.description.samples &&
                   static_cast<std::int64_t>(values.size()) == points * s.components);
     const std::int64_t column = s.samples % s.at_once;
+    s.buffer.resize(s.sorted.size() * static_cast<std::size_t>(s.components * s.at_once));
     for (std::int64_t c = 0; c < s.components; ++c) {
         const float* const from = values.data() + c * points;
         for (std::int64_t n = 0; n < points; ++n)

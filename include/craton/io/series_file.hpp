@@ -34,6 +34,9 @@ struct series_description {
     std::int64_t samples = 0;                            ///< of the whole run
     std::vector<std::array<double, 3>> coordinates = {}; ///< of the points, as dataset "coordinates"; empty: none
     file_attributes attributes = {};                     ///< of the dataset
+    /// Kept in 16 bits, with 11 of precision: element times 2^exponent, where dataset "exponents", float32 [point][component], has
+    /// an exponent for each series. Needs samples_at_once = samples, and cannot be resumed.
+    bool half = false;
 };
 
 /// Time series at points, which all ranks append to one HDF5 file while they compute: dataset [point][component][time], float32, in

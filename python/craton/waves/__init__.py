@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from craton.seismology.wave_run.config import Config, load_config, template
     from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
     from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
-    from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
+    from craton.seismology.wave_run.results import (
+        Seismograms,
+        Snapshots,
+        Spectra,
+        read_seismograms,
+        read_snapshots,
+        read_spectra,
+    )
     from craton.seismology.wave_run.setup import Setup
     from craton.waves.export import read_metadata
     from craton.waves.pictures import figures, map_figure, movie, record_section_figure, snapshots_figure
@@ -65,6 +72,7 @@ __all__ = [
     "Snapshots",
     "Source",
     "SourceTime",
+    "Spectra",
     "StreamedSource",
     "Subfault",
     "WavesFolder",
@@ -91,6 +99,7 @@ __all__ = [
     "read_points",
     "read_seismograms",
     "read_snapshots",
+    "read_spectra",
     "read_stations",
     "record_section_figure",
     "resume",

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from craton.seismology.wave_run.config import Config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.receivers import Receivers
 from craton.seismology.wave_run.setup import Setup
+from craton.seismology.wave_run.spectra import SpectraPlan
 from craton.waves.file_hints import file_hints
 from craton.waves.labelled import Place, label_fields, label_seismograms
 from craton.waves.simulation import Simulation
@@ -43,6 +45,7 @@ def check_outputs(s: Simulation) -> None:
     for name, wanted, every in (
         ("receivers", s.setup.receivers is not None, config.receivers.every),
         ("sgt", s.setup.sgt_points is not None, config.sgt.every),
+        ("spectra", s.spectra is not None, s.spectra.every if s.spectra else 1),
         ("snapshots", config.snapshots.every > 0, config.snapshots.every),
         ("movie", config.movie.every > 0, config.movie.every),
     ):
@@ -72,6 +75,8 @@ class _Outputs:
             self._open_stations(stations)
         if points is not None:
             self._open_strains(np.ascontiguousarray(points, np.float64))
+        if s.spectra is not None:
+            self._open_spectra(s.spectra)
         nx, ny, nz = s.grids[0].part.cells
         if config.snapshots.every:
             what = config.snapshots
@@ -119,6 +124,29 @@ class _Outputs:
         moduli = on_all(s.world, lambda: moduli_at(at, s.setup, s.own))
         s.comm.Allreduce(MPI.IN_PLACE, moduli)
         on_root(s.comm, lambda: add_moduli(partial_of(self.place.sgt), moduli))
+
+    def _open_spectra(self, plan: SpectraPlan) -> None:
+        from mpi4py import MPI  # starts it
+
+        s, at, when = self.s, plan.lattice.points_m, self.s.schedule(plan.every, "[spectra]")
+        lattice = {"first_cell": plan.lattice.first, "lattice": plan.lattice.counts, "stride": (plan.lattice.stride,)}
+        facts = self._facts() | force_facts(self.config, s.setup)
+        facts |= {name: [float(n) for n in numbers] for name, numbers in lattice.items()}
+        moduli = on_all(s.world, lambda: moduli_at(at, s.setup, s.own, density=True))
+        s.comm.Allreduce(MPI.IN_PLACE, moduli)
+        for field in plan.fields:
+            path = self.place.spectra(field)
+            s.grids[0].run.write_spectra(
+                self._file(path),
+                when,
+                at,
+                plan.frequencies_hz.tolist(),
+                field == "velocity",
+                plan.half,
+                facts,
+                file_hints(self.config),
+            )
+            on_root(s.comm, partial(add_moduli, partial_of(path), moduli))
 
     def _open_fields(
         self,
@@ -181,25 +209,32 @@ def partial_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def moduli_at(at: NDArray[np.float64], setup: Setup, own: Box) -> NDArray[np.float64]:
-    """(2, points): lambda and mu, Pa, at points in a rank's own cells; 0 at others. Not collective."""
-    moduli = np.zeros((2, len(at)))
+def moduli_at(at: NDArray[np.float64], setup: Setup, own: Box, density: bool = False) -> NDArray[np.float64]:
+    """(2, points): lambda and mu, Pa, at points in a rank's own cells; 0 at others. Not collective.
+
+    density: a third row, kg/m^3.
+    """
+    moduli = np.zeros((2 + density, len(at)))
     last = np.array(setup.grid.cells) - 1
     cell = np.clip((at / setup.grid.spacing_m).astype(np.int64), 0, last)
     inside = np.flatnonzero(np.all((cell >= own.first) & (cell < own.last), axis=1))
     for first in range(0, len(inside), POINTS_AT_ONCE):
         some = inside[first : first + POINTS_AT_ONCE]
         material = setup.medium.at(setup.grid, *at[some].T)
-        moduli[:, some] = material.lam, material.mu
+        moduli[:2, some] = material.lam, material.mu
+        if density:
+            moduli[2, some] = material.rho
     return moduli
 
 
 def add_moduli(path: Path, moduli: NDArray[np.float64]) -> None:
-    """Datasets lambda_Pa and mu_Pa beside strain Green's tensors. Not collective."""
+    """Datasets lambda_Pa, mu_Pa and, where there is a third row, rho_kg_m3 beside what is recorded at points. Not collective."""
     try:
         with written_hdf5(path, "r+") as file:
-            if "mu_Pa" not in file:  # else of a run that goes on
-                file["lambda_Pa"], file["mu_Pa"] = moduli
+            if "mu_Pa" in file:  # of a run that goes on
+                return
+            for name, values in zip(("lambda_Pa", "mu_Pa", "rho_kg_m3"), moduli, strict=False):
+                file[name] = values
     except OSError as error:
         raise UserError(
             f"{path}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can"

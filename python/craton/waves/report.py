@@ -146,6 +146,8 @@ def _files(folder: WavesFolder) -> Table:
     told = (
         (folder.seismograms, "velocity at the stations", "xarray, h5py; craton waves export for ObsPy, SAC, Pyasdf"),
         (folder.sgt, "strains at the points of [sgt]", "h5py; craton hazard"),
+        (folder.strain_spectra, "Fourier transforms of strains", "craton.waves.read_spectra, h5py"),
+        (folder.velocity_spectra, "Fourier transforms of velocities", "craton.waves.read_spectra, h5py"),
         (folder.snapshots, "fields of [snapshots]", "xarray, h5py"),
         (folder.snapshots_xdmf, "the same", "ParaView, VisIt"),
         (folder.surface, "velocity at the surface, for the movie", "xarray, h5py"),

@@ -74,6 +74,7 @@ class Simulation(Described):
         on_all(world, lambda: check_outputs_of_parts(self.setup))
         self.dt_s = on_root(comm, lambda: self.setup.step_s())
         self.steps = self.setup.steps(self.dt_s)
+        self.spectra = on_root(comm, lambda: self.setup.spectra(self.dt_s))
         self.bricks = self.setup.decomposition(comm.size)
         self.cuda_device = _cuda_device(config, comm)
         sides = on_root(comm, lambda: common_sides(self.setup))

@@ -1,8 +1,8 @@
 """What an outside solver brings, the table of docs/hybrid.md: hybrid_table.py FOLDER [--in-band] [--paths N].
 
-Data of coupled branches are inverted with path averages (A), with seismograms of coupled branches and derivatives of path averages
-(B), with coupled branches for both (C), with solver.py as the outside command (B outside), and as B from minus half of the target
-(B wrong start, twelve iterations instead of six). --in-band gives the noise the band of the data. Prints a row for each: the
+Data of coupled branches are inverted in five ways. A: with path averages. B: with seismograms of coupled branches and derivatives
+of path averages. C: with coupled branches for both. B outside: with solver.py as the outside command. B wrong start: from minus
+half of the target, in twelve iterations instead of six. --in-band gives the noise the band of the data. Prints a row for each: the
 correlation with the target after each iteration and by depth, 2 chi/N and the time.
 """
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -157,19 +156,6 @@ void check_box(const char* what, const array::domain& cells, const array::index3
             throw user_error(fmt::format("{}: cells {} to {} along {} (the last not included); allowed: a range within 0 to {}",
                                          what, cells.low[d], cells.high[d], axis[d], grid.cells[d]));
     }
-}
-
-// Collective: what a rank makes by itself, or on every rank the user_error of one.
-template <class Make> auto made_on_all(runtime::world& ranks, const Make& make) {
-    std::optional<decltype(make())> made;
-    std::string failure;
-    try {
-        made.emplace(make());
-    } catch (const user_error& error) {
-        failure = error.what();
-    }
-    agree(ranks, failure);
-    return std::move(*made);
 }
 
 } // namespace

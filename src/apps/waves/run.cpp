@@ -84,6 +84,14 @@ void run::write_strains(const output_plan& plan, std::span<const position_m> poi
     watch(make_strain_writer(waves_.ranks(), from_top(plan), points, grid(), view(), surface()));
 }
 
+void run::write_strain_spectra(const output_plan& plan, const fourier_plan& fourier, std::span<const position_m> points) {
+    watch(make_strain_spectra(waves_.ranks(), from_top(plan), fourier, points, grid(), view(), surface()));
+}
+
+void run::write_velocity_spectra(const output_plan& plan, const fourier_plan& fourier, std::span<const position_m> points) {
+    watch(make_velocity_spectra(waves_.ranks(), from_top(plan), fourier, points, grid(), view(), surface()));
+}
+
 void run::write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
                           const array::index3& stride) {
     watch(make_snapshot_writer(waves_.ranks(), from_top(plan), fields, cells, stride, grid(), view()));

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -171,6 +172,41 @@ TEST_F(running_files, series_are_the_same_however_many_ranks_write_them) {
         file.finish();
         on_first([&] { expect_series(read(path, "sgt", {9000, 2, 21}), points, samples); });
     }
+}
+
+TEST_F(running_files, series_in_16_bits_have_eleven_and_an_exponent_each) {
+    const std::string path = folder_.file("halves.h5");
+    for (const auto& [points, samples, bytes] :
+         {std::tuple{11, 6, std::size_t{1} << 26}, std::tuple{9000, 8, std::size_t{1} << 20}}) {
+        const dealt own(ranks_, points);
+        auto what = description(points, samples);
+        what.half = true;
+        auto options = at_once(samples, bytes);
+        options.transfer.verify = io::read_back::everything;
+        io::series_file file(world_, path, what, own.points, options);
+        for (std::int64_t t = 0; t < samples; ++t) own.put(file, 2, t);
+        file.finish();
+        const auto n = [](std::int64_t m) { return static_cast<hsize_t>(m); };
+        on_first([&] {
+            const auto found = read(path, "sgt", {n(points), 2, n(samples)});
+            const auto exponents = read(path, "exponents", {n(points), 2});
+            for (std::int64_t series = 0; series < 2 * points; ++series) {
+                const auto exponent = static_cast<int>(exponents[static_cast<std::size_t>(series)]);
+                for (std::int64_t t = 0; t < samples; ++t) {
+                    const float right = value_of(series / 2, series % 2, t);
+                    const float value = std::ldexp(found[static_cast<std::size_t>(series * samples + t)], exponent);
+                    ASSERT_LE(std::abs(value - right), 0x1p-11F * std::abs(right)) << series << ", " << t;
+                }
+            }
+            EXPECT_LT(fs::file_size(path), n(points * (2 * samples * 2 + 24 + 8) + 100'000)); // not four bytes each
+            fs::remove(path);
+        });
+    }
+    auto what = description(11, 6);
+    what.half = true;
+    const dealt own(ranks_, 11);
+    expect_user_error([&] { io::series_file(world_, path, what, own.points, at_once(5)); },
+                      {"16 bits with samples that come in parts", "allowed: all samples at once"});
 }
 
 TEST_F(running_files, an_interrupted_series_goes_on_from_any_sample_that_is_there) {

@@ -2,15 +2,19 @@
 #include "../../waves_brick.hpp"
 #include "../io/shared_folder.hpp"
 
+#include <craton/apps/waves/fourier_output.hpp>
 #include <craton/apps/waves/in_situ.hpp>
 #include <craton/apps/waves/output.hpp>
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <filesystem>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -183,6 +187,76 @@ TEST_F(output_test, files_of_a_run_hold_what_the_fields_were) {
     for (const char* name : {"sgt.h5", "stations.h5", "surface.h5", "volume.h5"}) EXPECT_FALSE(fs::exists(folder_.file(name)));
     modules.finish();
     expect_files();
+}
+
+// Sum of exp(-2 pi i f t) values dt, as the header has it.
+template <class Value>
+std::complex<double> transform_of(Value value, std::size_t c, const position_m& p, schedule when, double f, double first_s) {
+    std::complex<double> sum;
+    for (std::int64_t t = 0; t < when.samples(); ++t) {
+        const std::int64_t step = when.first + t * when.every;
+        const double time_s = first_s + dt_s * static_cast<double>(step);
+        sum += value(c, step, p[0] / grid.h_m, p[1] / grid.h_m, p[2] / grid.h_m) *
+               std::polar(dt_s * static_cast<double>(when.every), -2 * std::numbers::pi * f * time_s);
+    }
+    return sum;
+}
+
+TEST_F(output_test, spectra_are_fourier_transforms_of_what_the_fields_were) {
+    const schedule when{1, 2, steps};
+    for (const bool half : {false, true}) {
+        const fourier_plan fourier{{0, 1.5, 7, 24.9}, half};
+        const std::string strains = half ? "strains-16.h5" : "strains.h5";
+        const std::string velocities = half ? "velocities-16.h5" : "velocities.h5";
+        in_situ modules;
+        modules.add(make_strain_spectra(world_, plan(strains, when), fourier, points_, grid, solver_.view(), nullptr, &team_));
+        modules.add(make_velocity_spectra(world_, plan(velocities, when), fourier, stations_, grid, solver_.view(), nullptr));
+        solver_.run(modules, 0, steps);
+        EXPECT_FALSE(fs::exists(folder_.file(strains)));
+        modules.finish();
+        ranks_.barrier();
+        const auto expect = [&](const std::string& name, const std::vector<position_m>& at, std::size_t components, auto value,
+                                double first_s, double tolerance) {
+            const std::size_t rows = 2 * fourier.frequencies_hz.size();
+            const auto found = read(folder_.file(name), "spectra", {at.size(), components, rows});
+            std::vector<float> exponents(at.size() * components);
+            if (half) exponents = read(folder_.file(name), "exponents", {at.size(), components});
+            for (std::size_t n = 0; n < exponents.size(); ++n) {
+                double largest = 0;
+                for (std::size_t row = 0; row < rows; ++row)
+                    largest =
+                        std::max(largest, std::ldexp(std::abs(double{found[n * rows + row]}), static_cast<int>(exponents[n])));
+                for (std::size_t k = 0; k < fourier.frequencies_hz.size(); ++k) {
+                    const auto right =
+                        transform_of(value, n % components, at[n / components], when, fourier.frequencies_hz[k], first_s);
+                    const auto part = [&](std::size_t m) {
+                        return std::ldexp(double{found[n * rows + 2 * k + m]}, static_cast<int>(exponents[n]));
+                    };
+                    const double allowed = tolerance + (half ? largest * 0x1p-11 : 0.0);
+                    ASSERT_NEAR(part(0), right.real(), allowed) << name << ", " << n << ", " << k << ", " << half;
+                    ASSERT_NEAR(part(1), right.imag(), allowed) << name << ", " << n << ", " << k << ", " << half;
+                }
+            }
+        };
+        if (ranks_.rank() == 0) {
+            expect(strains, points_, 6, strain_at, dt_s, 1e-9);
+            expect(velocities, stations_, 3, field_at, 0.5 * dt_s, 3e-4);
+            EXPECT_EQ(number(folder_.file(strains), "spectra", "dt_s"), 2 * dt_s);
+        }
+        ranks_.barrier();
+    }
+}
+
+TEST_F(output_test, spectra_that_cannot_be_summed_are_refused) {
+    const auto view = solver_.view();
+    const auto with = [&](std::vector<double> frequencies) {
+        return make_strain_spectra(world_, plan("a.h5", {0, 2, steps}), {std::move(frequencies)}, points_, grid, view, nullptr);
+    };
+    expect_user_error([&] { static_cast<void>(with({})); }, {"no frequencies", "allowed: one or more"});
+    expect_user_error([&] { static_cast<void>(with({1, 25})); }, {"frequency 25 Hz", "below 25 Hz"});
+    expect_user_error([&] { static_cast<void>(with({-1})); }, {"frequency -1 Hz", "allowed: 0 or more"});
+    auto modules = with({1});
+    expect_user_error([&] { modules->save(); }, {"checkpoint", "spectra"});
 }
 
 TEST_F(output_test, interrupted_runs_go_on_from_their_checkpoint) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/waves/fourier_output.hpp>
 #include <craton/apps/waves/grid_interface.hpp>
 #include <craton/apps/waves/in_situ.hpp>
 #include <craton/apps/waves/kernels/surface_closure.hpp>
@@ -50,6 +51,9 @@ class run {
     void write_strains(const output_plan& plan, std::span<const position_m> points);
     void write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
                          const array::index3& stride);
+    /// Fourier transforms of strains, or of velocities, at points (fourier_output.hpp). Collective; throw what these throw.
+    void write_strain_spectra(const output_plan& plan, const fourier_plan& fourier, std::span<const position_m> points);
+    void write_velocity_spectra(const output_plan& plan, const fourier_plan& fourier, std::span<const position_m> points);
     /// A function that gets this rank's part of fields on its own thread. Not collective. Throws as make_box_observer.
     void call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function);
 

@@ -18,6 +18,7 @@ from craton.seismology.wave_run.config import STABILITY, Config
 from craton.seismology.wave_run.dispersion import Path
 from craton.seismology.wave_run.refinement import GridPart, parts_of
 from craton.seismology.wave_run.setup import Setup, unrelaxed_factor
+from craton.seismology.wave_run.spectra import SpectraPlan
 
 POINTS_PER_S = {"elastic": 60e6, "anelastic": 40e6}
 """Of one thread: an order of magnitude for one core of today, where nobody has measured."""
@@ -31,7 +32,7 @@ SURFACE_POINTS = 15.0
 """Cells in the shortest S wave that surface waves under topography need: docs/waves.md has what they are wrong by then."""
 CLEAR_OF_PLANE = 6
 """Cells from the plane that two grids share, within which a jump of the ground makes motion less right: docs/waves.md."""
-OTHERWISE = ("grid", "parts", "range", "memory_of_rank", "measured", "topography")
+OTHERWISE = ("grid", "parts", "range", "memory_of_rank", "measured", "topography", "spectra")
 """Fields of Findings that its dictionary has by other names, or not at all."""
 DERIVED = ("points", "courant", "carried_hz", "source_points_per_wavelength", "time_s")
 """Properties of Findings that its dictionary has."""
@@ -76,6 +77,8 @@ class Findings:
     sources: int
     stations: int
     sgt_points: int
+    spectra: SpectraPlan | None
+    """None where no Fourier transforms are summed"""
     origin_time: str
     """UTC of t = 0; "" where nothing says it"""
     topography: Topography | None
@@ -125,6 +128,10 @@ class Findings:
             ]
         if self.topography is not None:
             plain |= self.topography.facts()
+        if self.spectra is not None:
+            plain["spectra_file_bytes"] = self.spectra.file_bytes
+            plain["spectra_points"] = len(self.spectra.lattice)
+            plain["spectra_frequencies_hz"] = self.spectra.frequencies_hz.tolist()
         plain |= {name: list(plain[name]) for name in ("ranks", "warnings")}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
@@ -166,6 +173,7 @@ class Findings:
                 "sources",
                 f"{self.sources}; {counted(self.stations, 'station')}, {self.sgt_points:,} points of strain Green's tensors",
             ),
+            *([("spectra", self.spectra.text)] if self.spectra else []),
             *([("t = 0", f"{self.origin_time} UTC")] if self.origin_time else []),
             ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
             ("time", f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s{guess}"),
@@ -229,6 +237,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
     guess = POINTS_PER_S["anelastic" if anelastic else "elastic"] * ranks * config.run.threads
     points, receivers = setup.sgt_points, setup.receivers
     path, h = setup.longest_path(found), setup.equivalent_spacing_m
+    spectra = setup.spectra(dt_s)
     return Findings(
         grid=setup.grid,
         parts=setup.parts,
@@ -244,7 +253,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         steps=setup.steps(dt_s),
         points_per_wavelength=config.grid.points_per_wavelength,
         highest_source_hz=check_sources(setup),
-        memory_of_rank=max(memory_of_ranks(setup, ranks, anelastic)),
+        memory_of_rank=max(memory_of_ranks(setup, ranks, anelastic)) + (spectra.memory_bytes(ranks) if spectra else 0),
         path_m=path.length_m if path else 0.0,
         path_wavelengths=path.wavelengths if path else 0.0,
         path_error=path.error(h, dt_s) if path else 0.0,
@@ -253,6 +262,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         sources=len(config.sources),
         stations=len(receivers) if receivers else 0,
         sgt_points=len(points) if points is not None else 0,
+        spectra=spectra,
         origin_time=setup.origin_time,
         topography=setup.topography,
         warnings=(
@@ -404,9 +414,9 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
     if not config.sources:
         notes.append("no [[source]]: nothing will move")
     series = config.receivers.stations or config.receivers.file or config.sgt.points
-    if not (series or config.snapshots.every or config.movie.every):
+    if not (series or config.spectra.band_hz or config.snapshots.every or config.movie.every):
         notes.append(
-            "nothing is recorded; allowed: [receivers] stations, [sgt] points, every of [snapshots] or [movie]"
+            "nothing is recorded; allowed: [receivers] stations, [sgt] points, [spectra] band_hz, every of [snapshots] or [movie]"
         )
     if config.boundary.absorbing != "none":
         edge = config.boundary.layer_cells * setup.parts[-1].spacing_m

@@ -29,10 +29,12 @@ from craton.seismology.wave_run.config_tables import (
     SgtConfig,
     SnapshotsConfig,
     SourceConfig,
+    SpectraConfig,
     TimeConfig,
     TopographyConfig,
 )
 from craton.seismology.wave_run.refinement import wrong_refinement
+from craton.seismology.wave_run.spectra import wrong_spectra
 from craton.settings import Configuration, read_toml, shown, template_of
 
 __all__ = ["SAFETY", "STABILITY", "TABLES", "Config", "build", "load_config", "template"]
@@ -61,6 +63,7 @@ class Config(Configuration):
     boundary: BoundaryConfig
     receivers: ReceiversConfig
     sgt: SgtConfig
+    spectra: SpectraConfig
     snapshots: SnapshotsConfig
     movie: MovieConfig
     checkpoint: CheckpointConfig
@@ -81,6 +84,7 @@ class Config(Configuration):
         yield from self._wrong_grid()
         yield from self._wrong_media()
         yield from self._wrong_topography()
+        yield from wrong_spectra(self)
         for at, source in enumerate(self.sources, 1):
             yield from (f"[[source]] {at} {line}" for line in self._wrong_source(source))
 

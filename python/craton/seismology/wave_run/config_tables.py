@@ -119,11 +119,23 @@ def _station(row: Any) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _fields(value: Any) -> tuple[str, ...]:
-    allowed = f"a list of one or more of {', '.join(FIELDS)}"
-    found: tuple[str, ...] = listed(choice(*FIELDS), allowed)(value)
-    if not found:
-        raise ValueError(allowed)
+def _some(names: tuple[str, ...]) -> Reader:
+    """Reads a list of one or more names, each once."""
+    allowed = f"a list of one or more of {', '.join(names)}"
+
+    def read(value: Any) -> tuple[str, ...]:
+        found: tuple[str, ...] = listed(choice(*names), allowed)(value)
+        if not found or len(set(found)) < len(found):
+            raise ValueError(allowed)
+        return found
+
+    return read
+
+
+def _bits(value: Any) -> int:
+    found: int = integer(16, 32)(value)
+    if found not in (16, 32):
+        raise ValueError("16 or 32")
     return found
 
 
@@ -427,11 +439,31 @@ class SgtConfig:
 
 
 @dataclass(frozen=True)
+class SpectraConfig:
+    """Fourier transforms of strains and velocities at every so many cells, summed while the run goes on."""
+
+    band_hz: Numbers = setting(
+        (), _numbers(2, 0, within=(0, 1e6), unit="Hz"), "Hz; [lowest, highest] frequency; []: no transforms"
+    )
+    spacing_hz: float = setting(
+        0.0, number(0, 1e6, "Hz"), "Hz; between frequencies; 0: 1 / (2 duration_s), with which products do not wrap"
+    )
+    fields: tuple[str, ...] = setting(
+        ("strain",), _some(("strain", "velocity")), "of strain, which tells of speeds, and velocity, of density too"
+    )
+    coarsen: int = setting(1, integer(1, 1000), "every so many cells along each side")
+    low_m: Numbers = setting((), _metres(0, 1e9), "m; corner of a box [x, y, z]; []: all but the absorbing sides")
+    high_m: Numbers = setting((), _metres(0, 1e9), "m; its other corner")
+    every: int = setting(0, integer(0, 10**6), "steps between samples; 0: as many as the sources' frequencies bear")
+    bits: int = setting(32, _bits, "of a number on disk: 32, or 16, which err by 1/4000 of the largest at a point")
+
+
+@dataclass(frozen=True)
 class SnapshotsConfig:
     """Fields on the surface, or in a part of the volume, now and then."""
 
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
-    fields: tuple[str, ...] = setting(("vx", "vy", "vz"), _fields, "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
+    fields: tuple[str, ...] = setting(("vx", "vy", "vz"), _some(FIELDS), "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
     volume: bool = setting(False, boolean, "true: everywhere; false: one plane, the surface")
     z_m: float = setting(
         0.0, number(0, 1e9, "m"), "m; where that plane lies below z = 0, which under topography is air"
@@ -466,6 +498,7 @@ TABLES: dict[str, type] = {
     "boundary": BoundaryConfig,
     "receivers": ReceiversConfig,
     "sgt": SgtConfig,
+    "spectra": SpectraConfig,
     "snapshots": SnapshotsConfig,
     "movie": MovieConfig,
     "checkpoint": CheckpointConfig,

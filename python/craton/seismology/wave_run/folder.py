@@ -3,6 +3,7 @@
     config.toml        the configuration with every default written out, but for [run] and [checkpoint]
     seismograms.h5     velocity [station][x, y, z][time], m/s          stations.csv   who and where they are
     sgt.h5             sgt [point][xx, yy, zz, xy, xz, yz][time]       strains
+    spectra-strain.h5, spectra-velocity.h5       spectra [point][component][2 f, 2 f + 1]: real and imaginary parts
     snapshots.h5       a dataset per field [time][z][y][x]
     surface.h5         the same of the surface, for the movie
     *.xdmf             beside either: what ParaView opens
@@ -102,6 +103,8 @@ class WavesFolder(RunFolder[WavesRecord]):
 
     seismograms = RunFile("seismograms.h5")
     sgt = RunFile("sgt.h5")
+    strain_spectra = RunFile("spectra-strain.h5")
+    velocity_spectra = RunFile("spectra-velocity.h5")
     snapshots = RunFile("snapshots.h5")
     snapshots_xdmf = RunFile("snapshots.xdmf")
     surface = RunFile("surface.h5")
@@ -109,6 +112,10 @@ class WavesFolder(RunFolder[WavesRecord]):
     pictures = RunFile("pictures")
     stations = RunFile("stations.csv", "input")
     checkpoint = RunFile("checkpoint.h5", "working")
+
+    def spectra(self, field: str) -> pathlib.Path:
+        """The file of "strain" or "velocity"."""
+        return {"strain": self.strain_spectra, "velocity": self.velocity_spectra}[field]
 
     @property
     def working(self) -> list[pathlib.Path]:

@@ -121,6 +121,61 @@ def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
     return Snapshots(fields, float(facts["first_time_s"]), float(facts["dt_s"]), h_m, (a, b, c))
 
 
+@dataclass(frozen=True, repr=False)
+class Spectra(Described):
+    """Fourier transforms at points of a lattice: values (point, component, frequency), F(f) = integral of exp(-2 pi i f t) dt."""
+
+    position_m: NDArray[np.float64]
+    """(point, 3)"""
+    components: tuple[str, ...]
+    """xx, yy, zz, xy, xz, yz of strain, in s; x, y, z of velocity, in m"""
+    frequencies_hz: NDArray[np.float64]
+    values: NDArray[np.complex64]
+    moduli: NDArray[np.float64]
+    """(3, point): lambda and mu, Pa, and density, kg/m^3"""
+    counts: tuple[int, int, int]
+    """of the lattice along x, y and z, the fastest"""
+    attributes: dict[str, Any]
+    """of the dataset: force_N, force_position_m and more, where one force made the waves"""
+
+    def _facts(self) -> dict[str, object]:
+        f = self.frequencies_hz
+        return {
+            "points": " x ".join(map(str, self.counts)),
+            "components": " ".join(self.components),
+            "frequencies": f"{len(f)}, {f[0]:.4g} to {f[-1]:.4g} Hz",
+        }
+
+
+def read_spectra(path: str | os.PathLike[str]) -> Spectra:
+    """What a run with [spectra] has left: spectra-strain.h5 or spectra-velocity.h5.
+
+    UserError where it is not there, or not whole.
+    """
+    path = Path(path)
+    with opened_hdf5(path, WRITTEN) as file:
+        if "spectra" not in file:
+            raise UserError(f"{path}: no dataset spectra; allowed: what a run with [spectra] wrote")
+        table = file["spectra"]
+        facts = dict(table.attrs)
+        rows = np.asarray(table, np.float32)
+        if "exponents" in file:
+            rows = np.ldexp(rows, np.asarray(file["exponents"]).astype(np.int32)[..., None])
+        position = np.asarray(file["coordinates"], np.float64)
+        moduli = np.stack([np.asarray(file[name], np.float64) for name in ("lambda_Pa", "mu_Pa", "rho_kg_m3")])
+    a, b, c = (int(n) for n in facts["lattice"])
+    values = np.ascontiguousarray(rows).view(np.complex64)
+    named = facts["components"]
+    components = tuple((named.decode() if isinstance(named, bytes) else str(named)).split())
+    frequencies = np.asarray(facts["frequencies_hz"], np.float64)
+    if values.shape != (a * b * c, len(components), len(frequencies)) or moduli.shape[1] != a * b * c:
+        raise UserError(
+            f"{path}: spectra of shape {rows.shape} for {a} x {b} x {c} points, {len(components)} components and "
+            f"{len(frequencies)} frequencies; allowed: a file of {WRITTEN}"
+        )
+    return Spectra(position, components, frequencies, values, moduli, (a, b, c), facts)
+
+
 def _read_stations(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64] | None]:
     present(path, "the folder of a run with stations")
     with readable(path, "what craton waves run wrote", "not a table of stations: "):

@@ -60,6 +60,7 @@ from craton.seismology.wave_run.receivers import (
     stations_from_list,
 )
 from craton.seismology.wave_run.refinement import COARSER, GridPart, parts_of
+from craton.seismology.wave_run.spectra import SpectraPlan, spectra_of
 
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
@@ -262,6 +263,12 @@ class Setup:
     def steps(self, dt_s: float) -> int:
         """Steps of dt_s that last as long as the configuration says."""
         return max(1, math.ceil(self.config.time.duration_s / dt_s - 1e-9))
+
+    def spectra(self, dt_s: float) -> SpectraPlan | None:
+        """Fourier transforms that [spectra] asks for; None without any. UserError for samples that do not carry the band."""
+        known = [point.time_function.highest_frequency_hz for point in self.points]
+        highest_hz = max(known) if known and len(known) == len(self.config.sources) else math.nan
+        return spectra_of(self.config, highest_hz, dt_s, self.steps(dt_s))
 
     def decomposition(self, ranks: int) -> tuple[int, int, int]:
         """Bricks along x, y and z for so many ranks."""

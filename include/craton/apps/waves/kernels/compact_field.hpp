@@ -1,6 +1,7 @@
 #pragma once
 
-#include <bit>
+#include <craton/base/half.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,30 +16,10 @@ namespace craton::waves {
 // what waves of many cells' length meet is the mean, and what varies from cell to cell (0.01 %) scatters nothing that could be
 // seen.
 
-/// The number with these bits, for finite ones that are not subnormal.
-constexpr float from_half(std::uint16_t bits) {
-    // Exponents of binary16 are 112 less than those of the same bits in binary32.
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7FFFU) << 13U;
-    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
-    return magnitude == 0 ? 0.0F : std::bit_cast<float>((magnitude + (112U << 23U)) | sign);
-}
-
-inline constexpr float least_half = 0x1p-14F; ///< the smallest number that is not subnormal
-/// The largest number of binary16.
-inline constexpr float largest_half = 65504.0F;
-
-/// Bits of a neighbouring number: the one further from 0 if the part of a step that lies between is more than 1 - threshold, 0 <=
-/// threshold < 1; value itself where it is such a number. What is smaller than least_half becomes that or 0, whichever is nearer;
-/// what is beyond largest_half, infinity (0x7C00).
-constexpr std::uint16_t half_of(float value, float threshold) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    const auto sign = static_cast<std::uint16_t>(bits >> 16U & 0x8000U);
-    const float magnitude = value < 0 ? -value : value;
-    if (magnitude < least_half) return static_cast<std::uint16_t>(2 * magnitude < least_half ? 0 : sign | 0x0400U);
-    if (!(magnitude <= largest_half)) return static_cast<std::uint16_t>(sign | 0x7C00U);
-    const std::uint32_t raised = (bits & 0x7FFFFFFFU) + static_cast<std::uint32_t>(threshold * 8192.0F);
-    return static_cast<std::uint16_t>(sign | ((raised >> 13U) - (112U << 10U)));
-}
+using base::from_half;
+using base::half_of;
+using base::largest_half;
+using base::least_half;
 
 /// The threshold of a cell of the grid: even over [0, 1) among any neighbours (an additive recurrence in three dimensions, Roberts
 /// 2018), and the same however the grid is cut.
