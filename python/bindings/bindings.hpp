@@ -38,6 +38,7 @@ void bind_scf(nanobind::module_& m);
 void bind_energy_gradient(nanobind::module_& m);
 void bind_functions_at_points(nanobind::module_& m);
 void bind_hazard(nanobind::module_& m);
+void bind_regional(nanobind::module_& m);
 void bind_distributed_fock(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
 

@@ -166,6 +166,7 @@ Best of five passes. Not collective. UserError below 1 thread.)");
     bind_energy_gradient(m);
     bind_functions_at_points(m);
     bind_hazard(m);
+    bind_regional(m);
     bind_distributed_fock(m);
     bind_assembly(m);
 }

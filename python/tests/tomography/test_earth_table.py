@@ -103,8 +103,16 @@ outer-core
         ("a.nd", ND.replace("13 7 5.5", "13000 7000 5.5"), r"a.nd: line 4: Vp = 1.3e\+07 m/s; allowed: 0 to 100000"),
         ("a.nd", ND.replace("13 7 5.5", "13 1e308 5.5"), r"a.nd: line 4: Vs = inf m/s; allowed: 0 to 100000"),
         ("a.nd", ND.replace("13 7 5.5", "13 -7 5.5"), r"a.nd: line \d+: Vs = -7000 m/s; allowed: 0 to 100000"),
-        ("a.nd", ND.replace("1000 200", "1000 1e-320"), r"a.nd: line \d+: Q of shear = .*e-321; allowed: 0, or 1 and more"),
-        ("a.nd", ND.replace("13 7 5.5", "13 7 5500"), r"a.nd: line \d+: density = 5.5e\+06 kg/m\^3; allowed: 0 to 100000"),
+        (
+            "a.nd",
+            ND.replace("1000 200", "1000 1e-320"),
+            r"a.nd: line \d+: Q of shear = .*e-321; allowed: 0, or 1 and more",
+        ),
+        (
+            "a.nd",
+            ND.replace("13 7 5.5", "13 7 5500"),
+            r"a.nd: line \d+: density = 5.5e\+06 kg/m\^3; allowed: 0 to 100000",
+        ),
         ("a.nd", "0 6 3.5 2.8\n", "1 rows; allowed: at least two"),
         ("a.tvel", "title\n", "0 rows"),
         ("a.deck", "title\n0 1 1\n", "2 lines; allowed: a table of the Earth"),

@@ -19,11 +19,11 @@ struct fourier_plan {
 };
 
 // Each makes a file of dataset "spectra" [point][component][2 f, 2 f + 1], real and imaginary part of each frequency, which the
-// dataset's attribute frequencies_hz names. Collective, and throw user_error on every rank, as the writers of output.hpp, and for no
-// frequencies, or any that are below 0 or not below half of the samples' rate. The room on disk is taken at the beginning, and
-// filled by finish(). They keep nothing that a run could go on from: save() throws user_error. Memory: the sums, points of this rank
-// * components * 2 frequencies floats. At the end, for one file at a time, five times its part of them, or what is written at once
-// (transfer_options::buffer_bytes) if that is less.
+// dataset's attribute frequencies_hz names. Collective, and throw user_error on every rank, as the writers of output.hpp, and for
+// no frequencies, or any that are below 0 or not below half of the samples' rate. The room on disk is taken at the beginning, and
+// filled by finish(). They keep nothing that a run could go on from: save() throws user_error. Memory: the sums, points of this
+// rank * components * 2 frequencies floats. At the end, for one file at a time, five times its part of them, or what is written at
+// once (transfer_options::buffer_bytes) if that is less.
 
 /// Of strains, in s: components xx yy zz xy xz yz, as strain_recorder has them.
 [[nodiscard]] std::unique_ptr<observer> make_strain_spectra(runtime::world& ranks, const output_plan& plan,
