@@ -8,7 +8,8 @@
     matrix.commit()
 
 Importing the package loads the compiled extension but does not start MPI; the first use of World does. The applications are
-`craton.tomography`, `craton.waves`, `craton.hazard`, `craton.multigrid` and `craton.scf`, each loaded when it is first used.
+`craton.tomography`, `craton.waves`, `craton.hazard`, `craton.multigrid` and `craton.scf`, each loaded when it is first used;
+`craton.regional` has kernels of regional waveforms.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ __version__: str = build_info()["version"]
 _AFTER_MPI = ("BlockCyclic", "Checkpoint", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World")
 
 
-_PACKAGES = ("arrays", "hazard", "multigrid", "scf", "tasks", "tomography", "waves")
+_PACKAGES = ("arrays", "hazard", "multigrid", "regional", "scf", "tasks", "tomography", "waves")
 
 
 def __getattr__(name: str) -> Any:

@@ -87,8 +87,15 @@ hdf5_handle half_type() {
     return type;
 }
 
-hdf5_handle type_of(const planned_dataset& planned) {
+hdf5_handle type_in_file(const planned_dataset& planned) {
     return planned.half ? half_type() : hdf5_handle(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+}
+
+hdf5_handle type_in_memory(const planned_dataset& planned) {
+    if (!planned.half) return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
+    hdf5_handle type = half_type();
+    H5Tset_order(type.get(), H5Tget_order(H5T_NATIVE_FLOAT));
+    return type;
 }
 
 std::string compare_part(hid_t dataset, hid_t type, std::size_t element_bytes, const file_part& part) {
@@ -111,7 +118,7 @@ std::string write_one(hid_t file, const planned_dataset& planned, const file_par
     const auto dataset = open_dataset(file, planned.name);
     if (!dataset.valid()) return last_hdf5_error();
     const auto where = select(dataset.get(), part);
-    const auto type = type_of(planned);
+    const auto type = type_in_memory(planned);
     if (H5Dwrite(dataset.get(), type.get(), where.memory.get(), where.file.get(), H5P_DEFAULT, part.elements) < 0)
         return last_hdf5_error();
     return options.verify == read_back::nothing ? "" : compare_part(dataset.get(), type.get(), planned.element_bytes(), part);
@@ -173,7 +180,7 @@ std::string running_file::fill_new(hid_t open, std::span<const std::array<double
     };
     // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.
     for (const auto& planned : datasets_) {
-        const auto dataset = make_dataset(open, planned.name, type_of(planned).get(), planned.shape, planned.chunk);
+        const auto dataset = make_dataset(open, planned.name, type_in_file(planned).get(), planned.shape, planned.chunk);
         note(dataset.valid() ? "" : last_hdf5_error());
         note(write_attributes(dataset.get(), planned.attributes));
     }

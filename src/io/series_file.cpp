@@ -50,18 +50,20 @@ std::string why_not_valid(const series_description& d, const running_options& op
 void to_half(std::span<const float> series, std::int64_t samples, std::vector<float>& exponents,
              std::vector<std::uint16_t>& halves) {
     constexpr int largest = 15; // 2^16 is too large
+    constexpr std::uint16_t half_of_nan = 0x7E00;
     const auto count = static_cast<std::int64_t>(series.size()) / samples;
     exponents.resize(static_cast<std::size_t>(count));
     halves.resize(series.size());
     for (std::int64_t n = 0; n < count; ++n) {
         const auto one = series.subspan(static_cast<std::size_t>(n * samples), static_cast<std::size_t>(samples));
         float most = 0;
-        for (const float value : one) most = std::max(most, std::abs(value));
-        const int exponent = most > 0 && std::isfinite(most) ? std::ilogb(most) + 1 - largest : 0;
+        for (const float value : one) most = std::isfinite(value) ? std::max(most, std::abs(value)) : most;
+        const int exponent = most > 0 ? std::ilogb(most) + 1 - largest : 0;
         exponents[static_cast<std::size_t>(n)] = static_cast<float>(exponent);
         for (std::int64_t t = 0; t < samples; ++t) {
+            const float value = one[static_cast<std::size_t>(t)];
             halves[static_cast<std::size_t>(n * samples + t)] =
-                base::half_of(std::ldexp(one[static_cast<std::size_t>(t)], -exponent));
+                std::isnan(value) ? half_of_nan : base::half_of(std::ldexp(value, -exponent));
         }
     }
 }

@@ -4,7 +4,7 @@
 
     knots = regional.Knots.over(lattice, spacing_m=3200.0)              # functions that a change of the ground is made of
     pair = regional.Pair(source, receiver, force)                       # spectra of two runs of `craton waves` with [spectra]
-    touched = knots.within_reach(source_m, receiver_m, window.last_s, fastest_m_s)
+    touched = knots.within_reach(source_m, receiver_m, window.reach_s, fastest_m_s)
     panel = regional.panel(pair, knots, touched, window, ("vp", "vs"))  # (sample, unknown): what the unknowns change
 
 A panel is what `SymmetricMatrix.update_gram` takes (docs/regional.md). The inversion itself is not there yet.

@@ -24,10 +24,10 @@ def force_spectrum(
     history = force.in_steps(0, steps, dt_s).astype(np.float64)
     times_s = dt_s * np.arange(steps, dtype=np.float64)
     spectrum = force.tensor[along[0]] * dt_s * (history @ np.exp(-2j * np.pi * np.outer(times_s, frequencies_hz)))
-    weakest = int(np.argmin(np.abs(spectrum)))
-    if np.abs(spectrum[weakest]) < 1e-4 * np.abs(spectrum).max():
+    weakest, largest = int(np.argmin(np.abs(spectrum))), np.abs(spectrum).max()
+    if not np.abs(spectrum[weakest]) > 1e-4 * largest:
         raise UserError(
-            f"a receiver's force has {np.abs(spectrum[weakest]) / np.abs(spectrum).max():.1e} of its largest spectrum at "
-            f"{frequencies_hz[weakest]:g} Hz; allowed: a shorter time function, with 1e-4 or more over the whole filter"
+            f"a receiver's force has a spectrum of {np.abs(spectrum[weakest]):.3g} N s at {frequencies_hz[weakest]:g} Hz, "
+            f"{largest:.3g} at most; allowed: a shorter time function, within the run, with 1e-4 of that or more over the filter"
         )
     return int(along[0]), spectrum

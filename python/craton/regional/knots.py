@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 
+__all__ = ["Knots"]
+
 f64 = NDArray[np.float64]
 i32 = NDArray[np.int32]
 
@@ -81,7 +83,7 @@ class Knots:
     def within_reach(self, source_m: ArrayLike, receiver_m: ArrayLike, last_s: float, fastest_m_s: float) -> i32:
         """Numbers of knots whose function a wave from source to receiver may have met by last_s: an ellipsoid, and a cell round it.
 
-        Waves that are scattered elsewhere come later, however fast.
+        Waves that are scattered elsewhere come later, however fast. Of a filtered window last_s is `Window.reach_s`.
         """
         margin = math.hypot(*(float(np.diff(axis).max()) for axis in (self.x_m, self.y_m, self.z_m)))
         path = sum(

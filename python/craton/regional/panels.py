@@ -47,13 +47,24 @@ class Pair:
     def __post_init__(self) -> None:
         others = [one for one in (self.receiver, self.source_velocity, self.receiver_velocity) if one is not None]
         for one in others:
-            if not (
-                np.array_equal(one.position_m, self.source.position_m)
-                and np.allclose(one.frequencies_hz, self.source.frequencies_hz)
-            ):
+            wrong = [what for what, alike in self._compared(one).items() if not alike]
+            if wrong:
                 raise UserError(
-                    "spectra of other points or frequencies than the source's; allowed: runs with the same [spectra]"
+                    f"spectra of other {wrong[0]} than the source's; allowed: runs with the same [grid], [media] and [spectra]"
                 )
+        if self.force.shape != self.frequencies_hz.shape:
+            raise UserError(
+                f"a force at {len(self.force)} frequencies; allowed: at {len(self.frequencies_hz)}, those of the spectra"
+            )
+
+    def _compared(self, other: Spectra) -> dict[str, bool]:
+        """What another run has in common with the source's."""
+        frequencies = self.source.frequencies_hz, other.frequencies_hz
+        return {
+            "points": np.array_equal(other.position_m, self.source.position_m),
+            "frequencies": frequencies[0].shape == frequencies[1].shape and np.allclose(*frequencies),
+            "ground": np.array_equal(other.moduli, self.source.moduli),
+        }
 
     @property
     def frequencies_hz(self) -> f64:

@@ -1,8 +1,8 @@
 """Windows of seismograms: a filter, and what of a seismogram's transform makes the filtered samples.
 
 The filter has no phase. Its gain is 1 between f2 and f3 and falls as a cosine to 0 at f1 and f4. Data and kernels go through the
-same sum over the same frequencies, which are multiples of 1 / (2 T): a seismogram of length T is followed by as many zeros, and so
-is what kernels predict, because products of two transforms of length T last 2 T.
+same sum over the same frequencies. These should be multiples of 1 / (2 T), the default of [spectra]: a seismogram of length T is
+then followed by as many zeros, and products of two transforms of length T, which last 2 T, do not wrap.
 
     u(t) = 2 df Re sum over f of gain(f) U(f) exp(2 pi i f t)
 """
@@ -19,7 +19,7 @@ from craton.errors import UserError
 f64 = NDArray[np.float64]
 complex128 = NDArray[np.complex128]
 
-AXES = ("x", "y", "z")
+__all__ = ["Band", "Window", "filtered"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,19 @@ class Window:
     last_s: float
     step_s: float
     band: Band
+
+    def __post_init__(self) -> None:
+        numbers = (self.first_s, self.last_s, self.step_s)
+        if not (np.isfinite(numbers).all() and self.step_s > 0 and self.last_s >= self.first_s):
+            raise UserError(
+                f"window from {self.first_s:g} to {self.last_s:g} s in steps of {self.step_s:g} s; allowed: finite times, the "
+                "first no later than the last, and a step above 0"
+            )
+
+    @property
+    def reach_s(self) -> float:
+        """Until when waves that arrive count: the filter brings forward what comes later by two of its longest periods."""
+        return self.last_s + 2.0 / self.band.f1
 
     @property
     def times_s(self) -> f64:

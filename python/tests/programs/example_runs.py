@@ -19,16 +19,16 @@ def run_example(
 ) -> tuple[RunRecord, list[str]]:
     """Runs `craton tomography run` on an example. Returns the record and the lines printed.
 
-    changes: settings by table. folder: of the results; a finished run there is read, not run again, and has no lines.
+    changes: settings by table. folder: of the results; a finished run there is read, not run again.
     """
-    results = RunFolder(folder)
+    results, said = RunFolder(folder), folder.with_name(f"{folder.name}.txt")
     if results.record.is_file() and results.read_record().finished:
-        return results.read_record(), []
+        return results.read_record(), said.read_text().splitlines()
     config = load_config(EXAMPLES / name)
     for table, settings in changes.items():
         config = config.replaced(table, **settings)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    changed = folder.with_suffix(".toml")
+    changed = folder.with_name(f"{folder.name}.toml")
     changed.write_text(config.to_toml())
     command = [
         "craton",
@@ -43,7 +43,7 @@ def run_example(
         "--no-report",
     ]
     run = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    folder.with_suffix(".txt").write_text(run.stdout + run.stderr)
+    said.write_text(run.stdout + run.stderr)
     if run.returncode:
         sys.exit(f"{folder.name}: {run.stderr}")
     return results.read_record(), run.stdout.splitlines()

@@ -191,6 +191,13 @@ def test_what_does_not_fit_is_refused(runs):
     wide = Window(2.0, 16.0, 0.25, Band(0.08, 0.12, 0.5, 0.9))
     with pytest.raises(UserError, match="over the whole filter, 0.08 to 0.9 Hz"):
         panel(still, knots, some, wide, ["vs"])
-    other = replace(pair.receiver, frequencies_hz=1.1 * pair.receiver.frequencies_hz)
-    with pytest.raises(UserError, match="spectra of other points or frequencies"):
-        Pair(pair.source, other, pair.force)
+    for other, what in (
+        (replace(pair.receiver, frequencies_hz=1.1 * pair.receiver.frequencies_hz), "frequencies"),
+        (replace(pair.receiver, frequencies_hz=pair.receiver.frequencies_hz[1:]), "frequencies"),
+        (replace(pair.receiver, position_m=pair.receiver.position_m + 1), "points"),
+        (replace(pair.receiver, moduli=1.01 * pair.receiver.moduli), "ground"),
+    ):
+        with pytest.raises(UserError, match=f"spectra of other {what} than the source's; allowed: runs with the same"):
+            Pair(pair.source, other, pair.force)
+    with pytest.raises(UserError, match="a force at 2 frequencies; allowed: at 20, those of the spectra"):
+        Pair(pair.source, pair.receiver, pair.force[:2])

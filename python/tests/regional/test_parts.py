@@ -39,6 +39,14 @@ def test_frequencies_cover_the_filter_evenly(frequencies):
         Window(0.0, 1.0, 0.5, BAND).synthesis(np.asarray(frequencies))
 
 
+@pytest.mark.parametrize("wrong", [(1.0, 0.5, 0.1), (0.0, 1.0, 0.0), (0.0, np.inf, 0.1), (0.0, 1.0, np.nan)])
+def test_a_window_has_samples(wrong):
+    with pytest.raises(UserError, match="allowed: finite times, the first no later than the last, and a step above 0"):
+        Window(*wrong, BAND)
+    assert Window(1.0, 1.0, 0.5, BAND).times_s.tolist() == [1.0]
+    assert Window(1.0, 4.0, 0.5, BAND).reach_s == pytest.approx(4.0 + 20.0)  # two periods of 0.1 Hz
+
+
 def test_knots_are_hats_that_vanish_on_all_faces_but_the_top():
     knots = Knots.over(AXES_M, 3000.0)
     assert knots.counts == (3, 2, 3) and len(knots) == 18
@@ -88,5 +96,7 @@ def test_other_sources_and_long_pulses_are_refused():
     ):
         with pytest.raises(UserError, match="allowed: a force along x, y or z"):
             force_spectrum(wrong, 0.02, 500, FREQUENCIES_HZ)
-    with pytest.raises(UserError, match="allowed: a shorter time function, with 1e-4 or more"):
-        force_spectrum(point_source("force_x", (0, 0, 0), 1, long), 0.02, 2000, FREQUENCIES_HZ)
+    late = point_source("force_x", (0, 0, 0), 1, gaussian, start_s=100.0)
+    for wrong in (point_source("force_x", (0, 0, 0), 1, long), late):
+        with pytest.raises(UserError, match="allowed: a shorter time function, within the run, with 1e-4"):
+            force_spectrum(wrong, 0.02, 2000, FREQUENCIES_HZ)

@@ -86,7 +86,10 @@ def test_a_run_that_records_nothing_is_noted(tmp_path):
 def test_names_of_tables_are_printed_with_their_brackets(tmp_path):
     console = Console(width=200, file=io.StringIO())
     console.print(examine(load_config(written(tmp_path, GRID, TIME, SOURCE))).table())
-    assert "allowed: [receivers] stations, [sgt] points, every of [snapshots] or [movie]" in console.file.getvalue()
+    assert (
+        "allowed: [receivers] stations, [sgt] points, [spectra] band_hz, every of [snapshots] or [movie]"
+        in console.file.getvalue()
+    )
 
 
 def test_a_time_of_the_run_is_shown(tmp_path):

@@ -113,6 +113,23 @@ TEST(born_kernels, of_speeds_need_no_velocities_and_knots_may_be_left_out) {
     some.expect({parameter::vp}, {-1, -1, -1, 5}, 6);
 }
 
+TEST(born_kernels, of_small_forces_are_as_right_as_others) {
+    case_of some;
+    const std::vector<std::int32_t> places{0, 1, 2, 3};
+    const std::vector wanted{parameter::vs};
+    std::array<std::vector<float>, 2> sums;
+    for (std::size_t n = 0; n < 2; ++n) {
+        sums[n].resize(4 * 2 * case_of::frequencies);
+        add_born_kernels({some.source_strain, {}}, {some.receiver_strain, {}}, {some.lambda, some.mu, some.density},
+                         {some.first, some.knot, some.weight}, places, 4, wanted, case_of::frequencies, sums[n]);
+        for (auto* strain : {&some.source_strain, &some.receiver_strain}) { // products of 1e-44, and moduli that make up for it
+            for (auto& each : *strain) each *= 1e-22F;
+        }
+        for (double& each : some.mu) each *= 1e44;
+    }
+    for (std::size_t n = 0; n < sums[0].size(); ++n) ASSERT_NEAR(sums[0][n], sums[1][n], 1e-4);
+}
+
 TEST(born_kernels, source_and_receiver_can_be_swapped) {
     const case_of some;
     const std::vector<std::int32_t> places{0, 1, 2, 3};

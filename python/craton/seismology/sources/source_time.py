@@ -99,10 +99,14 @@ class SourceTime:
     @cached_property
     def highest_frequency_hz(self) -> float:
         """Above it the rate's spectrum stays below LEVEL of its largest value."""
+        return self.frequency_above_hz(LEVEL)
+
+    def frequency_above_hz(self, level: float) -> float:
+        """From there on the rate's spectrum stays below a part of its largest value, or is not known."""
         step = self.end_s / SPECTRUM_SAMPLES
         rate = self.rate((np.arange(SPECTRUM_SAMPLES) + 0.5) * step)
         spectrum = np.abs(np.fft.rfft(rate, SPECTRUM_SAMPLES * SPECTRUM_PADDING))
-        above = np.flatnonzero(spectrum >= LEVEL * spectrum.max())[-1]
+        above = np.flatnonzero(spectrum >= level * spectrum.max())[-1]
         return float((above + 1) / (SPECTRUM_SAMPLES * SPECTRUM_PADDING * step))
 
     @cached_property

@@ -253,7 +253,7 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
         steps=setup.steps(dt_s),
         points_per_wavelength=config.grid.points_per_wavelength,
         highest_source_hz=check_sources(setup),
-        memory_of_rank=max(memory_of_ranks(setup, ranks, anelastic)) + (spectra.memory_bytes(ranks) if spectra else 0),
+        memory_of_rank=max(memory_of_ranks(setup, ranks, anelastic, spectra)),
         path_m=path.length_m if path else 0.0,
         path_wavelengths=path.wavelengths if path else 0.0,
         path_error=path.error(h, dt_s) if path else 0.0,
@@ -376,13 +376,17 @@ def check_sources(setup: Setup, setting: str = "", slower: str = "a slower time 
     return max(frequencies, default=math.nan)
 
 
-def memory_of_ranks(setup: Setup, ranks: int, anelastic: bool) -> list[int]:
-    """Bytes of each rank's bricks, one of each grid."""
+def memory_of_ranks(setup: Setup, ranks: int, anelastic: bool, spectra: SpectraPlan | None = None) -> list[int]:
+    """Bytes of each rank's bricks, one of each grid, and of what it sums of spectra."""
     boxes = [setup.boxes(ranks, part) for part in setup.parts]
-    return [
+    found = [
         sum(memory_bytes(box, setup.config, anelastic, part) for part, box in zip(setup.parts, own, strict=True))
         for own in zip(*boxes, strict=True)
     ]
+    if spectra is None:
+        return found
+    of_spectra = [spectra.memory_bytes(spectra.lattice.points_in(box)) for box in boxes[0]]
+    return [bricks + sums for bricks, sums in zip(found, of_spectra, strict=True)]
 
 
 def memory_bytes(box: Box, config: Config, anelastic: bool, part: GridPart | None = None) -> int:
@@ -417,6 +421,11 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
     if not (series or config.spectra.band_hz or config.snapshots.every or config.movie.every):
         notes.append(
             "nothing is recorded; allowed: [receivers] stations, [sgt] points, [spectra] band_hz, every of [snapshots] or [movie]"
+        )
+    if config.spectra.spacing_hz > 0.5 / config.time.duration_s * (1 + 1e-6):
+        notes.append(
+            f"[spectra] spacing_hz = {config.spectra.spacing_hz:g} Hz is more than 1 / (2 duration_s): products of two "
+            "transforms wrap"
         )
     if config.boundary.absorbing != "none":
         edge = config.boundary.layer_cells * setup.parts[-1].spacing_m

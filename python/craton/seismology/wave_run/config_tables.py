@@ -455,7 +455,7 @@ class SpectraConfig:
     low_m: Numbers = setting((), _metres(0, 1e9), "m; corner of a box [x, y, z]; []: all but the absorbing sides")
     high_m: Numbers = setting((), _metres(0, 1e9), "m; its other corner")
     every: int = setting(0, integer(0, 10**6), "steps between samples; 0: as many as the sources' frequencies bear")
-    bits: int = setting(32, _bits, "of a number on disk: 32, or 16, which err by 1/4000 of the largest at a point")
+    bits: int = setting(32, _bits, "of a number on disk: 32, or 16, which err by 1/2000 of the largest at a point")
 
 
 @dataclass(frozen=True)

@@ -163,11 +163,11 @@ def read_spectra(path: str | os.PathLike[str]) -> Spectra:
             rows = np.ldexp(rows, np.asarray(file["exponents"]).astype(np.int32)[..., None])
         position = np.asarray(file["coordinates"], np.float64)
         moduli = np.stack([np.asarray(file[name], np.float64) for name in ("lambda_Pa", "mu_Pa", "rho_kg_m3")])
-    a, b, c = (int(n) for n in facts["lattice"])
-    values = np.ascontiguousarray(rows).view(np.complex64)
-    named = facts["components"]
-    components = tuple((named.decode() if isinstance(named, bytes) else str(named)).split())
-    frequencies = np.asarray(facts["frequencies_hz"], np.float64)
+        a, b, c = (int(n) for n in facts["lattice"])
+        values = np.ascontiguousarray(rows).view(np.complex64)
+        named = facts["components"]
+        components = tuple((named.decode() if isinstance(named, bytes) else str(named)).split())
+        frequencies = np.asarray(facts["frequencies_hz"], np.float64)
     if values.shape != (a * b * c, len(components), len(frequencies)) or moduli.shape[1] != a * b * c:
         raise UserError(
             f"{path}: spectra of shape {rows.shape} for {a} x {b} x {c} points, {len(components)} components and "

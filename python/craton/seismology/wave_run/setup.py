@@ -60,7 +60,7 @@ from craton.seismology.wave_run.receivers import (
     stations_from_list,
 )
 from craton.seismology.wave_run.refinement import COARSER, GridPart, parts_of
-from craton.seismology.wave_run.spectra import SpectraPlan, spectra_of
+from craton.seismology.wave_run.spectra import QUIET, SpectraPlan, spectra_of
 
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
@@ -266,7 +266,7 @@ class Setup:
 
     def spectra(self, dt_s: float) -> SpectraPlan | None:
         """Fourier transforms that [spectra] asks for; None without any. UserError for samples that do not carry the band."""
-        known = [point.time_function.highest_frequency_hz for point in self.points]
+        known = [point.time_function.frequency_above_hz(QUIET) for point in self.points]
         highest_hz = max(known) if known and len(known) == len(self.config.sources) else math.nan
         return spectra_of(self.config, highest_hz, dt_s, self.steps(dt_s))
 

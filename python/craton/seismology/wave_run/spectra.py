@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from craton.settings import shown
 
 if TYPE_CHECKING:
+    from craton.seismology.geometry.grid import Box
     from craton.seismology.wave_run.config import Config
 
 __all__ = ["COMPONENTS", "Lattice", "SpectraPlan", "lattice_of", "spectra_of", "wrong_spectra"]
@@ -24,12 +25,13 @@ __all__ = ["COMPONENTS", "Lattice", "SpectraPlan", "lattice_of", "spectra_of", "
 Array = NDArray[np.float64]
 
 COMPONENTS = {"strain": 6, "velocity": 3}
-BEYOND_SOURCE = 2.5
-"""Times the highest frequency of a source, above which the fields hold nothing that counts (a Gaussian: 1e-8 of its largest)."""
+QUIET = 1e-3
+"""Of a source's largest spectrum: what is weaker may be taken for another frequency."""
 WHERE_UNKNOWN = 10.0
 """Times the band's end: samples a second, where no source says how high it reaches."""
 SAMPLES_TOGETHER, COPIES = 16, 2
 """Samples that fourier_output.cpp adds at a time, and copies that wait for it (in_situ.hpp)."""
+MOST_FREQUENCIES = 100_000
 READING_BYTES = {"strain": 1100, "velocity": 430}
 """A point's cells and weights (recorders.hpp)."""
 WRITTEN_AT_ONCE, COPIES_WRITTEN = 1 << 26, 5
@@ -71,6 +73,14 @@ class Lattice:
     def __len__(self) -> int:
         return math.prod(self.counts)
 
+    def points_in(self, box: Box) -> int:
+        """How many of them lie in a box of cells."""
+        found = 1
+        for start, count, low, high in zip(self.first, self.counts, box.first, box.last, strict=True):
+            cells = start + self.stride * np.arange(count)
+            found *= int(np.count_nonzero((cells >= low) & (cells < high)))
+        return found
+
 
 @dataclass(frozen=True)
 class SpectraPlan:
@@ -87,14 +97,17 @@ class SpectraPlan:
     def _values(self, field: str) -> int:
         return len(self.lattice) * COMPONENTS[field]
 
-    def memory_bytes(self, ranks: int) -> int:
-        """Of a rank at the end of the run, where it has an even part of the lattice.
+    def memory_bytes(self, points: int) -> int:
+        """Of a rank with so many of the points, at the end of the run.
 
-        Sums, the samples to be added, what reads the fields, and what of one file is put together and read back.
+        Sums, the samples to be added, what reads the fields, what of one file is put together and read back, and places of all.
         """
-        sums = [4 * self._values(field) * 2 * len(self.frequencies_hz) / ranks for field in self.fields]
-        waiting = sum(4 * self._values(field) * (SAMPLES_TOGETHER + COPIES) for field in self.fields) / ranks
-        reading = sum(READING_BYTES[field] for field in self.fields) * len(self.lattice) / ranks
+        part = points / len(self.lattice)
+        sums = [4 * self._values(field) * 2 * len(self.frequencies_hz) * part for field in self.fields]
+        waiting = sum(4 * self._values(field) * (SAMPLES_TOGETHER + COPIES) for field in self.fields) * part
+        reading = sum(READING_BYTES[field] for field in self.fields) * points + 24 * len(self.fields) * len(
+            self.lattice
+        )
         writing = max(max(one, COPIES_WRITTEN * min(one, WRITTEN_AT_ONCE)) for one in sums)
         return math.ceil(sum(sums) + waiting + reading + writing)
 
@@ -132,21 +145,30 @@ def lattice_of(config: Config) -> Lattice:
 
 def frequencies_of(config: Config) -> Array:
     """Multiples of the spacing within the band, Hz."""
+    low, high, step = in_steps(config)
+    return step * np.arange(math.ceil(low - WIDEST), math.floor(high + WIDEST) + 1, dtype=np.float64)
+
+
+def in_steps(config: Config) -> tuple[float, float, float]:
+    """The band's ends, in steps between frequencies, and the step, Hz."""
     given = config.spectra
     low, high = given.band_hz
     step = given.spacing_hz or 0.5 / config.time.duration_s
-    return step * np.arange(math.ceil(low / step - WIDEST), math.floor(high / step + WIDEST) + 1, dtype=np.float64)
+    return low / step, high / step, step
 
 
 def sampling_steps(highest_hz: float, highest_source_hz: float, dt_s: float) -> int:
-    """Steps between samples that carry a band up to highest_hz of fields that sources of another frequency have made."""
+    """Steps between samples that carry a band up to highest_hz of fields that are quiet above highest_source_hz."""
     known = math.isfinite(highest_source_hz)
-    rate = highest_hz + max(highest_hz, BEYOND_SOURCE * highest_source_hz) if known else WHERE_UNKNOWN * highest_hz
+    rate = highest_hz + max(highest_hz, highest_source_hz) if known else WHERE_UNKNOWN * highest_hz
     return max(1, math.floor(1.0 / (rate * dt_s)))
 
 
 def spectra_of(config: Config, highest_source_hz: float, dt_s: float, steps: int) -> SpectraPlan | None:
-    """None where nothing is asked for. highest_source_hz: NaN where unknown. UserError for samples that do not carry the band."""
+    """None where nothing is asked for. UserError for samples that do not carry the band.
+
+    highest_source_hz: above it all sources are QUIET; NaN where that is unknown.
+    """
     given = config.spectra
     if not given.band_hz:
         return None
@@ -165,15 +187,19 @@ def wrong_spectra(config: Config) -> Iterator[str]:
     """What is wrong with [spectra], or does not go with it."""
     given, checkpoint = config.spectra, config.checkpoint
     if not given.band_hz:
-        if others := [name for name in ("low_m", "high_m") if getattr(given, name)]:
-            yield f"[spectra] {others[0]} without band_hz; allowed: band_hz = [lowest, highest] Hz"
         return
-    low, high = given.band_hz
-    if not low <= high:
-        yield f"[spectra] band_hz = {shown(given.band_hz)}; allowed: [lowest, highest] Hz, the lowest first"
+    low, high, step = in_steps(config)
+    band = f"[spectra] band_hz = {shown(given.band_hz)}"
+    if not 0 <= low <= high or not high > 0:
+        yield f"{band}; allowed: [lowest, highest] Hz, the lowest first, the highest above 0"
+    elif not high - low < MOST_FREQUENCIES:
+        yield f"{band}: {high - low:.3g} frequencies {step:g} Hz apart; allowed: {MOST_FREQUENCIES} at most"
     elif not len(frequencies_of(config)):
-        step = given.spacing_hz or 0.5 / config.time.duration_s
-        yield f"[spectra] band_hz = {shown(given.band_hz)}: no multiple of spacing_hz = {step:g} Hz; allowed: a wider band"
+        yield f"{band}: no multiple of spacing_hz = {step:g} Hz; allowed: a wider band"
+    sizes = config.grid.extent_m
+    for name in ("low_m", "high_m"):
+        if any(at > size * (1 + WIDEST) for at, size in zip(getattr(given, name), sizes, strict=False)):
+            yield f"[spectra] {name} = {shown(getattr(given, name))}; allowed: inside the grid, up to {shown(sizes)} m"
     lattice = lattice_of(config)
     if 0 in lattice.counts:
         axis = "xyz"[lattice.counts.index(0)]

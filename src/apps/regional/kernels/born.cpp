@@ -17,11 +17,13 @@ const float* parts_of(std::span<const std::complex<float>> values, std::size_t f
     return reinterpret_cast<const float*>(values.data() + first); // as the standard has it of arrays of complex
 }
 
-// into += factor a b, of complex numbers.
-void add_product(const float* a, const float* b, float factor, std::int64_t frequencies, float* into) {
+// into += factor a b, of complex numbers. In double: strains of 1 N are 1e-20 far away, and float has no products of these.
+template <class Number> void add_product(const Number* a, const Number* b, double factor, std::int64_t frequencies, double* into) {
     for (std::int64_t f = 0; f < frequencies; ++f) {
-        const float re = a[2 * f] * b[2 * f] - a[2 * f + 1] * b[2 * f + 1];
-        const float im = a[2 * f] * b[2 * f + 1] + a[2 * f + 1] * b[2 * f];
+        const std::array of_a{double{a[2 * f]}, double{a[2 * f + 1]}};
+        const std::array of_b{double{b[2 * f]}, double{b[2 * f + 1]}};
+        const double re = of_a[0] * of_b[0] - of_a[1] * of_b[1];
+        const double im = of_a[0] * of_b[1] + of_a[1] * of_b[0];
         into[2 * f] += factor * re;
         into[2 * f + 1] += factor * im;
     }
@@ -32,29 +34,29 @@ class point_products {
   public:
     explicit point_products(std::int64_t frequencies)
         : frequencies_(frequencies), size_(2 * static_cast<std::size_t>(frequencies)), trace_(size_), strain_(size_),
-          velocity_(size_), traces_{std::vector<float>(size_), std::vector<float>(size_)} {}
+          velocity_(size_), traces_{std::vector<double>(size_), std::vector<double>(size_)} {}
 
     void of(const point_spectra& source, const point_spectra& receiver, std::size_t point, bool with_velocity) {
         const auto count = static_cast<std::size_t>(frequencies_);
-        std::ranges::fill(trace_, 0.0F);
-        std::ranges::fill(strain_, 0.0F);
-        for (auto& each : traces_) std::ranges::fill(each, 0.0F);
+        std::ranges::fill(trace_, 0.0);
+        std::ranges::fill(strain_, 0.0);
+        for (auto& each : traces_) std::ranges::fill(each, 0.0);
         for (std::size_t c = 0; c < strains; ++c) {
             const float* const s = parts_of(source.strain, (point * strains + c) * count);
             const float* const r = parts_of(receiver.strain, (point * strains + c) * count);
-            add_product(s, r, c < 3 ? 1.0F : 2.0F, frequencies_, strain_.data());
+            add_product(s, r, c < 3 ? 1.0 : 2.0, frequencies_, strain_.data());
             if (c >= 3) continue;
             for (std::size_t n = 0; n < size_; ++n) {
                 traces_[0][n] += s[n];
                 traces_[1][n] += r[n];
             }
         }
-        add_product(traces_[0].data(), traces_[1].data(), 1.0F, frequencies_, trace_.data());
+        add_product(traces_[0].data(), traces_[1].data(), 1.0, frequencies_, trace_.data());
         if (!with_velocity) return;
-        std::ranges::fill(velocity_, 0.0F);
+        std::ranges::fill(velocity_, 0.0);
         for (std::size_t c = 0; c < velocities; ++c)
             add_product(parts_of(source.velocity, (point * velocities + c) * count),
-                        parts_of(receiver.velocity, (point * velocities + c) * count), 1.0F, frequencies_, velocity_.data());
+                        parts_of(receiver.velocity, (point * velocities + c) * count), 1.0, frequencies_, velocity_.data());
     }
 
     // into += weight times the kernel.
@@ -71,19 +73,19 @@ class point_products {
             factor = {-lambda, -2 * mu, -density};
             break;
         }
-        const std::array<const float*, 3> of{trace_.data(), strain_.data(), velocity_.data()};
+        const std::array<const double*, 3> of{trace_.data(), strain_.data(), velocity_.data()};
         for (std::size_t part = 0; part < of.size(); ++part) {
-            const auto times = static_cast<float>(weight * factor[part]);
+            const double times = weight * factor[part];
             if (times == 0) continue;
-            for (std::size_t n = 0; n < size_; ++n) into[n] += times * of[part][n];
+            for (std::size_t n = 0; n < size_; ++n) into[n] += static_cast<float>(times * of[part][n]);
         }
     }
 
   private:
     std::int64_t frequencies_;
     std::size_t size_;
-    std::vector<float> trace_, strain_, velocity_;
-    std::array<std::vector<float>, 2> traces_; // of source and receiver
+    std::vector<double> trace_, strain_, velocity_;
+    std::array<std::vector<double>, 2> traces_; // of source and receiver
 };
 
 } // namespace

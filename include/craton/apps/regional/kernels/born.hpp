@@ -34,7 +34,7 @@ struct knot_weights {
 /// One simulation has a source s, the other a force of unit spectrum along an axis at a receiver (r). By reciprocity the change of
 /// displacement along that axis there is, at each frequency (Aki & Richards 2002, eq. 13.20; Zhao, Jordan & Chapman 2000),
 ///     du = - integral of drho v_r . v_s + dlambda tr(e_r) tr(e_s) + 2 dmu e_r : e_s,
-/// where dmu = mu (2 dln vs + dln rho), dlambda + 2 dmu = (lambda + 2 mu) (2 dln vp + dln rho), and v, e are velocities and strains.
+/// where dmu = mu (2 dln vs + dln rho), dlambda + 2 dmu = (lambda + 2 mu) (2 dln vp + dln rho); v and e are velocities and strains.
 /// A force of another spectrum F makes it F du. Products of transforms are convolutions in time.
 ///
 /// Pure; any thread.
