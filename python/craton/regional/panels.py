@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from craton.regional.windows import Window
     from craton.seismology.wave_run.results import Spectra
 
-__all__ = ["PARAMETERS", "Pair", "panel"]
+__all__ = ["PARAMETERS", "KnotWeights", "Pair", "panel"]
 
 f32 = NDArray[np.float32]
 f64 = NDArray[np.float64]
@@ -71,21 +70,39 @@ class Pair:
         """Of all spectra."""
         return self.source.frequencies_hz
 
-    @cached_property
-    def volume_m3(self) -> f64:
-        """That each point stands for: half way to its neighbours, and as far outwards at the ends."""
-        grid = self.source.position_m.reshape(*self.source.counts, 3)
-        x, y, z = (_widths(np.moveaxis(grid, axis, 0)[:, 0, 0, axis]) for axis in range(3))
-        return (x[:, None, None] * y[None, :, None] * z[None, None, :]).ravel()
+
+@dataclass(frozen=True)
+class KnotWeights:
+    """Which knots a change at each point of a lattice comes from: rows of a sparse matrix, times the points' volumes, m^3."""
+
+    first: NDArray[np.int64]
+    knot: i32
+    weight: f32
+    knots: int
+    """how many there are"""
+
+    @staticmethod
+    def of(spectra: Spectra, knots: Knots) -> KnotWeights:
+        """Of the points of a run's spectra; the same for all pairs of runs with these points."""
+        values = knots.values(spectra.position_m).multiply(volumes_m3(spectra)[:, None]).tocsr()
+        rows = values.indptr.astype(np.int64), values.indices.astype(np.int32), values.data.astype(np.float32)
+        return KnotWeights(*rows, len(knots))
+
+
+def volumes_m3(spectra: Spectra) -> f64:
+    """What each point stands for: half way to its neighbours, and as far outwards at the ends."""
+    grid = spectra.position_m.reshape(*spectra.counts, 3)
+    x, y, z = (_widths(np.moveaxis(grid, axis, 0)[:, 0, 0, axis]) for axis in range(3))
+    return (x[:, None, None] * y[None, :, None] * z[None, None, :]).ravel()
 
 
 def panel(
-    pair: Pair, knots: Knots, touched: i32, window: Window, parameters: Sequence[str], velocity: bool = True
+    pair: Pair, weights: KnotWeights, touched: i32, window: Window, parameters: Sequence[str], velocity: bool = True
 ) -> f64:
     """(sample, parameter x touched knot): derivatives of a window by dln vp, dln vs, dln rho at knots, knots fastest.
 
-    Of velocity in m/s, else of displacement in m. Not collective; any thread. UserError for an unknown parameter, and for density
-    without velocities.
+    Of velocity in m/s, else of displacement in m. Not collective; any thread. UserError for an unknown parameter, for density
+    without velocities, and for weights of other points.
     """
     wrong = [name for name in parameters if name not in PARAMETERS]
     if wrong or not parameters:
@@ -97,17 +114,16 @@ def panel(
         raise UserError(
             'parameter rho without spectra of velocity; allowed: runs with [spectra] fields = ["strain", "velocity"]'
         )
-    first, knot, weight = knot_weights(pair, knots)
-    places = np.full(len(knots), -1, np.int32)
+    places = np.full(weights.knots, -1, np.int32)
     places[touched] = np.arange(len(touched), dtype=np.int32)
     of_velocity = [NONE if one is None else one.values for one in moving]
     sums = _craton.born_kernels(
         pair.source.values,
         pair.receiver.values,
         np.ascontiguousarray(pair.source.moduli),
-        first,
-        knot,
-        weight,
+        weights.first,
+        weights.knot,
+        weights.weight,
         places,
         len(touched),
         list(parameters),
@@ -116,12 +132,6 @@ def panel(
     factor = (2j * np.pi * pair.frequencies_hz if velocity else 1.0) / pair.force
     columns = sums.reshape(-1, sums.shape[-1]).view(np.float32)
     return np.asarray(window.synthesis(pair.frequencies_hz, factor) @ columns.T)
-
-
-def knot_weights(pair: Pair, knots: Knots) -> tuple[NDArray[np.int64], i32, f32]:
-    """Rows of the knots' functions at the points, times the points' volumes."""
-    values = knots.values(pair.source.position_m).multiply(pair.volume_m3[:, None]).tocsr()
-    return values.indptr.astype(np.int64), values.indices.astype(np.int32), values.data.astype(np.float32)
 
 
 def _widths(axis: f64) -> f64:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
+from craton.seismology.band_pass import cosine_gain
 
 f64 = NDArray[np.float64]
 complex128 = NDArray[np.complex128]
@@ -38,10 +39,7 @@ class Band:
 
     def gain(self, frequency_hz: ArrayLike) -> f64:
         """0 to 1."""
-        f = np.asarray(frequency_hz, np.float64)
-        rise = np.clip((f - self.f1) / (self.f2 - self.f1), 0.0, 1.0)
-        fall = np.clip((self.f4 - f) / (self.f4 - self.f3), 0.0, 1.0)
-        return np.asarray(0.25 * (1.0 - np.cos(np.pi * rise)) * (1.0 - np.cos(np.pi * fall)))
+        return cosine_gain((self.f1, self.f2, self.f3, self.f4), frequency_hz)
 
 
 @dataclass(frozen=True)

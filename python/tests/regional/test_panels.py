@@ -15,7 +15,7 @@ import command_line
 from craton import UserError
 from craton.regional.forces import force_spectrum
 from craton.regional.knots import Knots
-from craton.regional.panels import Pair, panel
+from craton.regional.panels import KnotWeights, Pair, panel
 from craton.regional.windows import Band, Window, filtered
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
@@ -159,38 +159,41 @@ def test_a_panel_is_the_derivative_of_real_wave_runs(runs, parameter):
     frequencies = runs.pair("x").frequencies_hz
     right = runs.differences({parameter: knots.field(coefficients, runs.points_m)}, frequencies)
     for component, axis in (("x", 0), ("z", 2)):
-        ours = panel(runs.pair(component), knots, touched, WINDOW, [parameter]) @ coefficients[touched]
+        pair = runs.pair(component)
+        ours = panel(pair, KnotWeights.of(pair.source, knots), touched, WINDOW, [parameter]) @ coefficients[touched]
         off = np.linalg.norm(ours - right[axis]) / np.linalg.norm(right[axis])
         print(f"cells of {runs.h:g} m, {parameter}, {component}: {100 * off:.2f} %")
         assert off < {400.0: 0.04, 250.0: 0.02}[runs.h]
 
 
 def test_columns_are_those_of_single_knots_and_parameters(runs):
-    knots, pair = runs.knots(), runs.pair("z")
+    pair = runs.pair("z")
+    weights = KnotWeights.of(pair.source, runs.knots())
     some = np.array([7, 2, 11], np.int32)
-    together = panel(pair, knots, some, WINDOW, ["vs", "vp"])
+    together = panel(pair, weights, some, WINDOW, ["vs", "vp"])
     assert together.shape == (len(WINDOW.times_s), 6)
-    alone = [panel(pair, knots, some[n : n + 1], WINDOW, [name]) for name in ("vs", "vp") for n in range(3)]
+    alone = [panel(pair, weights, some[n : n + 1], WINDOW, [name]) for name in ("vs", "vp") for n in range(3)]
     assert np.allclose(together, np.hstack(alone), rtol=1e-5, atol=1e-7 * np.abs(together).max())
     fine = replace(WINDOW, step_s=0.02)
-    displacement = panel(pair, knots, some, fine, ["vs"], velocity=False)
+    displacement = panel(pair, weights, some, fine, ["vs"], velocity=False)
     speed = np.gradient(displacement, fine.step_s, axis=0)
-    assert np.allclose(speed[1:-1], panel(pair, knots, some, fine, ["vs"])[1:-1], atol=1e-3 * np.abs(speed).max())
+    assert np.allclose(speed[1:-1], panel(pair, weights, some, fine, ["vs"])[1:-1], atol=1e-3 * np.abs(speed).max())
 
 
 def test_what_does_not_fit_is_refused(runs):
-    knots, pair = runs.knots(), runs.pair("z")
+    pair = runs.pair("z")
+    weights = KnotWeights.of(pair.source, runs.knots())
     some = np.arange(3, dtype=np.int32)
     with pytest.raises(UserError, match="parameters none; allowed: one or more of vp, vs, rho"):
-        panel(pair, knots, some, WINDOW, [])
+        panel(pair, weights, some, WINDOW, [])
     with pytest.raises(UserError, match="parameters qs; allowed"):
-        panel(pair, knots, some, WINDOW, ["qs"])
+        panel(pair, weights, some, WINDOW, ["qs"])
     still = Pair(pair.source, pair.receiver, pair.force)
     with pytest.raises(UserError, match="parameter rho without spectra of velocity"):
-        panel(still, knots, some, WINDOW, ["rho"])
+        panel(still, weights, some, WINDOW, ["rho"])
     wide = Window(2.0, 16.0, 0.25, Band(0.08, 0.12, 0.5, 0.9))
     with pytest.raises(UserError, match="over the whole filter, 0.08 to 0.9 Hz"):
-        panel(still, knots, some, wide, ["vs"])
+        panel(still, weights, some, wide, ["vs"])
     for other, what in (
         (replace(pair.receiver, frequencies_hz=1.1 * pair.receiver.frequencies_hz), "frequencies"),
         (replace(pair.receiver, frequencies_hz=pair.receiver.frequencies_hz[1:]), "frequencies"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from craton.seismology.band_pass import cosine_gain
+
 f64 = NDArray[np.float64]
 
 
@@ -13,8 +15,4 @@ def band_pass_gain(periods_s: tuple[float, ...], frequency_Hz: ArrayLike) -> f64
 
     Every mode of the forward problem is weighted with this gain at its own frequency (band_pass_gain in the C++ sources).
     """
-    f1, f2, f3, f4 = (1.0 / period for period in periods_s)
-    f = np.abs(np.asarray(frequency_Hz, float))
-    rising = 0.5 * (1.0 - np.cos(np.pi * np.clip((f - f1) / (f2 - f1), 0.0, 1.0)))
-    falling = 0.5 * (1.0 + np.cos(np.pi * np.clip((f - f3) / (f4 - f3), 0.0, 1.0)))
-    return np.asarray(np.where(f < f2, rising, falling))
+    return cosine_gain([1.0 / period for period in periods_s], frequency_Hz)
