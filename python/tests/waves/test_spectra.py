@@ -146,7 +146,9 @@ def test_samples_by_default_are_as_right_as_all_of_them(tmp_path):
     for field in ("strain", "velocity"):
         ours, theirs = read_spectra(some.spectra(field)), read_spectra(right.spectra(field))
         assert ours.counts == (6, 5, 5)
-        assert np.linalg.norm(ours.values - theirs.values) < 2e-3 * np.linalg.norm(theirs.values)
+        off = np.linalg.norm(ours.values - theirs.values) / np.linalg.norm(theirs.values)
+        print(f"{field}: {off:.1e}")
+        assert off < 2e-3
 
 
 @pytest.mark.parametrize("bits", [16, 32])
@@ -164,6 +166,7 @@ def test_check_says_what_they_take(tmp_path, bits):
     assert "strain and velocity at 11 frequencies, 0.5 to 3 Hz" in " ".join(lines.split())
 
 
+@pytest.mark.long
 def test_memory_is_what_check_counts(tmp_path):
     """What a run grows by once it has its fields, beside the same run without spectra."""
     at_all = ("coarsen = 5", "coarsen = 1"), ('[sgt]\npoints = "points.npy"\nevery = 4\n', "")
@@ -174,7 +177,9 @@ def test_memory_is_what_check_counts(tmp_path):
         path.read_text().replace('band_hz = [0.5, 3.0]\nfields = ["strain", "velocity"]\ncoarsen = 1\nevery = 4\n', "")
     )
     points = len(plan.lattice)
-    assert with_them - grown_bytes(path) == pytest.approx(plan.memory_bytes(points), rel=0.1)
+    grown = with_them - grown_bytes(path)
+    print(f"{grown} bytes, {plan.memory_bytes(points)} counted")
+    assert grown == pytest.approx(plan.memory_bytes(points), rel=0.1)
     boxes = Setup(load_config(path)).boxes(4)
     assert sum(plan.lattice.points_in(box) for box in boxes) == points
 
