@@ -88,8 +88,8 @@ def run(
         srun craton waves run my.toml
         mpirun -n 64 craton waves run my.toml
 
-    The folder of results has record.json, report.html, pictures and, as configured, seismograms.h5, sgt.h5 and snapshots.h5. Names
-    of incomplete files end in .partial. `craton waves resume` continues a run that was interrupted.
+    The folder of results has record.json, report.html, pictures and, as configured, seismograms.h5, sgt.h5, spectra-strain.h5 and
+    snapshots.h5. Names of incomplete files end in .partial. `craton waves resume` continues a run that was interrupted.
     """
     from craton.seismology.wave_run.config import load_config
     from craton.waves import start as waves

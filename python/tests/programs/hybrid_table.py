@@ -9,7 +9,6 @@ correlation with the target after each iteration and by depth, 2 chi/N and the t
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from shutil import copyfile
 
@@ -40,7 +39,7 @@ def print_row(name: str, folder: Path) -> None:
     after = " | ".join(f"{one.overall:.3f}" for one in each)
     by_depth = " | ".join(f"{last[depth]:.2f}" for depth in DEPTHS_KM)
     misfit = 2.0 * record.iterations[-1].chi_data / record.independent_samples
-    seconds = sum(session["seconds"] for session in json.loads(RunFolder(folder).record.read_text())["sessions"])
+    seconds = sum(session.seconds for session in record.sessions)
     print(f"| {name} | {after} | {by_depth} | {misfit:.3f} | {seconds:.0f} s |", flush=True)
 
 
