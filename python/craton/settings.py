@@ -24,6 +24,7 @@ import dataclasses
 import difflib
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -107,6 +108,13 @@ def text(value: Any) -> str:
         raise ValueError("a string in quotes")
     if "\0" in value:
         raise ValueError("a string without the character NUL")
+    return value
+
+
+def folder_name(value: Any) -> str:
+    """Reads a name that a folder can have."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", value):
+        raise ValueError("a name of letters, digits, '.', '_' and '-', because a folder is called so")
     return value
 
 

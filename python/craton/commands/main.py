@@ -22,7 +22,7 @@ from craton.errors import UserError
 COMPLETION = "_CRATON_COMPLETE"
 """Set by the shell when it asks what may follow on the command line."""
 
-APPLICATIONS = ("tomography", "waves", "hazard", "multigrid", "scf")
+APPLICATIONS = ("tomography", "waves", "hazard", "multigrid", "scf", "regional")
 
 
 class _Craton(Group):
@@ -38,7 +38,7 @@ class _Craton(Group):
 
 app = typer.Typer(
     name="craton",
-    help="Five scientific applications on one parallel array library: many ranks add to one distributed array at once.",
+    help="Six scientific applications on one parallel array library: many ranks add to one distributed array at once.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     cls=_Craton,

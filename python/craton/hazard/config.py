@@ -7,7 +7,6 @@ files of ruptures as forecast/config.py has them. `craton hazard template` print
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -33,6 +32,7 @@ from craton.settings import (
     choice,
     directory_setting,
     finite,
+    folder_name,
     integer,
     number,
     read_toml,
@@ -69,12 +69,6 @@ def _list(low: float, high: float, unit: str, *, empty: bool, open_ends: bool = 
 
 def _place(*counts: int) -> Reader:
     return listed(finite, f"a list of {' or '.join(map(str, counts))} finite numbers", (*counts, 0))
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", value):
-        raise ValueError("a name of letters, digits, '.', '_' and '-', because a folder is called so")
-    return value
 
 
 def _some_text(value: Any) -> str:
@@ -156,7 +150,7 @@ class GreenConfig:
 class SiteConfig:
     """A place whose hazard is wanted; any number of tables [[site]]."""
 
-    name: str = setting(REQUIRED, _name, "name")
+    name: str = setting(REQUIRED, folder_name, "name")
     position_m: tuple[float, ...] = setting((), _place(2, 3), "m; [x, y] on the surface or [x, y, z], or lon_lat")
     lon_lat: tuple[float, ...] = setting((), _place(2), "degrees")
     vs30_m_s: float = setting(0.0, number(0, 1e4, "m/s"), "m/s; for ground-motion models; 0: vs of the ground there")
@@ -171,7 +165,7 @@ class SiteGridConfig:
     counts: tuple[int, ...] = setting(
         REQUIRED, listed(integer(2, 10**4), "a list of 2 whole numbers from 2 on", (2,)), "of sites along x and along y"
     )
-    name: str = setting("map", _name, "of the sites: map-0-0, map-0-1, ...: along x, along y")
+    name: str = setting("map", folder_name, "of the sites: map-0-0, map-0-1, ...: along x, along y")
 
     def sites(self) -> tuple[SiteConfig, ...]:
         """All of them, y fastest."""

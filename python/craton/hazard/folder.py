@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from craton.runs.files import remove
-from craton.runs.folder import RunFile, RunFolder
+from craton.runs.folder import RunFile
+from craton.runs.job_folder import JobFolder
 from craton.runs.record import Record
-from craton.settings import read_toml
 
 __all__ = ["HazardFolder", "HazardRecord"]
 
@@ -71,12 +70,11 @@ class HazardRecord(Record):
         return self.seconds.get("jobs", 0.0)
 
 
-class HazardFolder(RunFolder[HazardRecord]):
-    """Names of the files. A new run takes the place of an earlier one at once: its jobs are told of files in this folder."""
+class HazardFolder(JobFolder[HazardRecord]):
+    """Names of the files."""
 
     app, record_type = "hazard", HazardRecord
 
-    run_settings = RunFile("run.toml", "input")
     points = RunFile("points.npy", "input")
     pulse = RunFile("pulse.txt", "input")
     hdf5 = RunFile("hazard.h5")
@@ -91,8 +89,6 @@ class HazardFolder(RunFolder[HazardRecord]):
     overview_log = RunFile("overview.log")
     pictures = RunFile("pictures")
     sites = RunFile("sites")
-    engine = RunFile("engine")
-    """Parsl's logs."""
 
     def site(self, name: str) -> Path:
         """All files of a site."""
@@ -118,17 +114,7 @@ class HazardFolder(RunFolder[HazardRecord]):
         """Part of the report."""
         return self.site(site) / "section.part"
 
-    def read_run(self) -> dict[str, Any]:
-        """[run], as it was when the run was last started. UserError where it is not there, or not whole."""
-        return read_toml(self.run_settings, "craton hazard run")["run"]  # type: ignore[no-any-return]
-
     @property
     def worth_resuming(self) -> bool:
         """Whether a job has left something: files are all that a run goes on from."""
         return self.sites.is_dir()
-
-    def place_to_write(self) -> Self:
-        """The folder itself, emptied."""
-        for file in (*self.results, *self.working, *self.inputs):
-            remove(file)
-        return self

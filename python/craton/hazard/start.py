@@ -26,7 +26,7 @@ from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
 from craton.hazard.results import read_results, write_files
 from craton.runs.agreement import ALONE
-from craton.runs.files import remove, write_json
+from craton.runs.files import remove
 from craton.runs.notebook import console_or_notebook
 from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
 from craton.runs.record import facts_of
@@ -69,12 +69,12 @@ def resume(
     folder = HazardFolder(directory)
     known = _stored(folder)
     if given is not None:
-        _check_same(folder, given)
+        folder.check_same(given)
     changed = {name: value for name, value in settings.items() if value is not None} | {"directory": str(directory)}
     shown = console_or_notebook(ALONE, console)
     job = _Run.of((given or known).replaced("run", **changed), report, shown)
     if folder.unfinished is None and folder.owner is None:
-        _reopen(folder, job.start)
+        folder.reopen(job.start)
     with resumed(ALONE, folder, job.start) as (_, progress):
         return job.go(progress)
 
@@ -237,28 +237,5 @@ def _of_site(record: TaskRecord) -> dict[str, Any]:
 
 def _stored(folder: HazardFolder) -> Config:
     """What the run in a folder was last started with. UserError where there is none."""
-    folder.require()
-    if not folder.config.is_file():
-        raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
+    folder.require_config()
     return load_config(folder.config).replaced("run", **folder.read_run())
-
-
-def _check_same(folder: HazardFolder, given: Config) -> None:
-    """UserError for another configuration than the run's, but for [run], on which no result depends."""
-    text, known = given.to_toml(leave_out=("run",)), folder.config.read_text(encoding="utf-8")
-    if known != text:
-        line = next((a for a, b in zip(known.splitlines(), text.splitlines(), strict=False) if a != b), "its length")
-        raise UserError(
-            f"{folder.config}: not the configuration of this run: '{line}' is different; allowed: the same configuration, but "
-            "for [run], or another folder"
-        )
-
-
-def _reopen(folder: HazardFolder, start: Start) -> None:
-    """A run that has finished, or was ended before it had begun: with progress.json it can go on."""
-    progress = Progress.of(start)
-    if folder.record.is_file():
-        known = folder.read_record()
-        progress.sessions, progress.command = known.sessions or progress.sessions, known.command
-        progress.source = known.title  # all that is known of the file's name
-    write_json(folder.progress, asdict(progress))

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from craton.inverse.posterior import Posterior
     from craton.tomography.config.load import Config, load_config, load_prior
     from craton.tomography.folder import RunFolder, RunRecord
     from craton.tomography.model.dataset import from_dataset, to_dataset
     from craton.tomography.model.fields import Fields, read_fields
-    from craton.tomography.posterior.analysis import Posterior
     from craton.tomography.posterior.questions import Questions
     from craton.tomography.posterior.run import posterior_of_run
     from craton.tomography.posterior.strength import choose_strength
@@ -69,7 +69,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.tomography.start": ["resume", "run"],
         "craton.tomography.folder": ["RunFolder", "RunRecord"],
         "craton.tomography.stored.solve": ["solve_again", "solve_all"],
-        "craton.tomography.posterior.analysis": ["Posterior"],
+        "craton.inverse.posterior": ["Posterior"],
         "craton.tomography.posterior.run": ["Questions", "posterior_of_run"],
         "craton.tomography.posterior.strength": ["choose_strength"],
         "craton.tomography.report.figures": ["figures"],

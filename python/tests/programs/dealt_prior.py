@@ -15,13 +15,13 @@ from craton._launch import main_guard
 from craton.errors import UserError
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.sphere import even_points, unit_vectors
+from craton.tomography.model.splines import splines_at_knots
 from craton.tomography.prior import make
 from craton.tomography.prior.distributed import DistributedSeparable, distributed_lateral
 from craton.tomography.prior.distributed_in_one_order import OrderedLateral, ordered, ordered_lateral
 from craton.tomography.prior.distributed_layers import DistributedLayered, distributed_root
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.lateral import LateralCovariance
-from craton.tomography.prior.parts import splines_at_knots
 from mpi4py import MPI
 
 ONE = PriorConfig(correlation_km=1500.0, correlation_depth_km=500.0, nugget=1e-2)

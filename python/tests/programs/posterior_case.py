@@ -10,8 +10,9 @@ import craton
 import numpy as np
 from craton._craton import ModelBasis
 from craton._launch import main_guard
+from craton.inverse.posterior import Posterior, trade_off
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.posterior.analysis import Posterior, column_rows, field_rows, knot_rows, trade_off
+from craton.tomography.posterior.rows import column_rows, field_rows, knot_rows
 from craton.tomography.prior.gaussian import gaussian_priors
 from craton.tomography.prior.make import explicit_prior
 from mpi4py import MPI

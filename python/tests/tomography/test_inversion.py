@@ -12,6 +12,7 @@ from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
+from craton.inverse.comparison import correlation
 from craton.runs.agreement import on_root, share
 from craton.runs.files import replaced
 from craton.runs.progress import make_console
@@ -28,7 +29,6 @@ from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.hessian_file import whole_hessian
-from craton.tomography.model.knots import correlation
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.stored.solve import solve_again, solve_all

@@ -16,6 +16,8 @@ MPI = pytest.importorskip("mpi4py.MPI")
 
 import craton
 from craton._craton import ModelBasis
+from craton.inverse import parts
+from craton.inverse.normal_equations import NormalEquations
 from craton.runs.progress import make_console
 from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config, load_prior
@@ -27,11 +29,10 @@ from craton.tomography.model.parameters import only_block
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix, make_basis
 from craton.tomography.prior import matern as matern_prior
-from craton.tomography.prior import matern_near, parts
+from craton.tomography.prior import matern_near
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.matern import MaternPrior, gmres
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
-from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.stored.solve import solve_again
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "checkerboard.toml"
@@ -294,7 +295,7 @@ with main_guard():
     from craton._craton import ModelBasis
     from craton.tomography.config.prior import PriorConfig
     from craton.tomography.prior.make import make_prior
-    from craton.tomography.prior.normal_equations import NormalEquations
+    from craton.inverse.normal_equations import NormalEquations
     from mpi4py import MPI
     comm = MPI.COMM_WORLD
     world = craton.World(comm)

@@ -13,14 +13,14 @@ from craton._launch import run_under_mpi
 MPI = pytest.importorskip("mpi4py.MPI")
 
 import craton
-from craton.tomography.inversion.stored_hessian import StoredHessian
-from craton.tomography.prior.normal_equations import (
+from craton.inverse.normal_equations import (
     MOST_STEPS,
     ROUNDING,
     NormalEquations,
     add_to_diagonal,
     conjugate_gradients,
 )
+from craton.tomography.inversion.stored_hessian import StoredHessian
 
 N = 150
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 from craton._launch import run_under_mpi
+from craton.inverse.posterior import correlation_of
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix
-from craton.tomography.posterior.analysis import column_rows, correlation_of, field_rows, knot_rows
+from craton.tomography.posterior.rows import column_rows, field_rows, knot_rows
 from scipy.spatial.distance import cdist
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"

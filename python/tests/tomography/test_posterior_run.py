@@ -12,13 +12,13 @@ MPI = pytest.importorskip("mpi4py.MPI")
 
 import craton
 from craton._launch import run_under_mpi
+from craton.inverse.posterior import Posterior, quadratic_forms
 from craton.runs.progress import make_console
 from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth, multiplied
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import whole_hessian
-from craton.tomography.posterior.analysis import Posterior, quadratic_forms
 from craton.tomography.posterior.findings import PosteriorFolder, posterior_folder
 from craton.tomography.posterior.questions import Place, Questions, nearest_spike, read_place
 from craton.tomography.posterior.run import posterior_of_run
@@ -269,7 +269,7 @@ def test_samples_after_the_inverse(problem):
         UserError, match="posterior samples: the factor was overwritten by the inverse; allowed: samples before"
     ):
         found.samples(3, 1)
-    rows = craton.tomography.posterior.analysis.knot_rows(found.prior.blocks[0], problem.basis, n)
+    rows = craton.tomography.posterior.rows.knot_rows(found.prior.blocks[0], problem.basis, n)
     with pytest.raises(
         UserError, match=r"quadratic forms: rows of shape \(210, 210\) and \(5, 210\) for a matrix of order 210"
     ):

@@ -6,11 +6,11 @@ import pytest
 import scipy.linalg
 from craton import UserError
 from craton._craton import ModelBasis
+from craton.inverse.prior import misfit
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
 from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior.gaussian import gaussian_prior, gaussian_priors, lateral_covariance
-from craton.tomography.prior.prior import misfit
 from mpi4py import MPI
 
 KNOTS_M = np.linspace(3480e3, 6368e3, 7)

@@ -12,12 +12,12 @@ from craton import UserError
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton._launch import run_under_mpi
+from craton.inverse.posterior import Posterior
 from craton.runs.progress import make_console
 from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import whole_hessian
-from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import Trial, corner, judged, smallest
 from craton.tomography.posterior.strength import choose_strength, cross_validation, fold_of_paths, read_strengths
 from craton.tomography.prior.gaussian import gaussian_prior

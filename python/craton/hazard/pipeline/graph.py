@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from craton._launch import CRATON
 from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
+from craton.seismology.wave_run import started
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.tasks import Task
 
 __all__ = ["tasks_of"]
 
-SECONDS_PER_POINT = 1e-8
-"""Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 4e-6
-"""Of a variation, with its measures, about: both weigh tasks against each other, for the progress bar and the order."""
-START_S, START_OF_RANKS_S = 0.4, 1.5
-"""That a wave run takes before its first step, about: of one rank, which is forked, and of several, which are started."""
+"""Of a variation, with its measures, about: it weighs tasks against each other, for the progress bar and the order."""
 FORK_S, CURVES_S = 0.1, 0.2
 """Of other tasks, about: to begin, and to put a site's measures together."""
 DRAWING_S = 1.0
@@ -101,13 +96,10 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
     steps = work.config.ground.time.duration_s / (0.5 * work.grid.spacing_m / 6000.0)
 
     def command(direction: str) -> list[str]:
-        own, config = WavesFolder(folder.waves(name, direction)), str(folder.waves_config(name, direction))
+        own, config = WavesFolder(folder.waves(name, direction)), folder.waves_config(name, direction)
         place = own.unfinished
         goes_on = place is not None and place.worth_resuming
-        if ranks == 1:
-            return [*(("resume", str(own.path)) if goes_on else ("run",)), config, str(threads)]
-        what = ["resume", str(own.path), config] if goes_on else ["run", config, "--overwrite"]
-        return [*CRATON, "waves", *what, "--no-report", "--threads", str(threads)]
+        return started.words(config, ranks, threads, own.path if goes_on else None)
 
     return [
         Task(
@@ -117,13 +109,12 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
             phase=PHASES * site + at,
             cores=ranks * threads,
             ranks=ranks,
-            start_ranks=("--ranks", str(ranks)) if ranks > 1 else (),
-            module="craton.waves.forked_run" if ranks == 1 else "",
+            start_ranks=started.start_ranks(ranks),
+            module=started.forked_module(ranks),
             result=folder.waves(name, direction) / "record.json",
             command=partial(command, direction),
             log=folder.site(name) / f"waves-{direction}.log",
-            cost=(START_S if ranks == 1 else START_OF_RANKS_S)
-            + math.prod(work.config.ground.cells) * steps * SECONDS_PER_POINT,
+            cost=started.predicted_s(work.config.ground.cells, steps, ranks),
             leading=True,
         )
         for at, direction in enumerate(work.config.green.directions)

@@ -14,7 +14,6 @@ from craton.hazard.motion.pulses import flat_text
 from craton.hazard.pipeline.work import Work
 from craton.runs.files import remove_half_written, replaced, write_text
 from craton.seismology.wave_run.folder import WavesFolder
-from craton.settings import table_to_toml
 
 __all__ = ["write_inputs"]
 
@@ -29,7 +28,7 @@ def write_inputs(work: Work, folder: HazardFolder) -> None:
     """
     wanted = _bricks_of(asdict(work.config.run))
     other_bricks = folder.run_settings.is_file() and _bricks_of(folder.read_run()) != wanted
-    write_text(folder.config, work.config.to_toml(leave_out=("run",)))
+    folder.write_config(work.config)
     with replaced(folder.points) as aside, aside.open("wb") as stream:
         np.save(stream, work.points_m)
     if work.config.green.highest_hz:
@@ -57,7 +56,7 @@ def write_inputs(work: Work, folder: HazardFolder) -> None:
             )
             write_text(folder.waves_config(site.name, direction), made.to_toml())
     # last, because it stands for what checkpoints there are
-    write_text(folder.run_settings, table_to_toml("run", work.config.run))
+    folder.write_run(work.config.run)
 
 
 def _bricks_of(run: dict[str, Any]) -> tuple[int, list[int]]:

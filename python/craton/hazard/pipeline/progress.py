@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from craton.hazard.pipeline.work import Work
 from craton.runs.progress import ProgressBar
 from craton.runs.progress_file import ProgressFile
 from craton.runs.words import rate_text
+from craton.seismology.wave_run.started import part_done
 from craton.tasks import Task, TaskRecord
 
-__all__ = ["Display", "part_done"]
+__all__ = ["Display"]
 
 
 class Display:
@@ -85,12 +85,3 @@ class _Rates:
             said.append(rate_text(self._made / self._measures_s, "variations"))
         said.append("now " + (", ".join(one.name for one in self._running) or "nothing"))
         return "; ".join(said)
-
-
-def part_done(log: Path) -> float:
-    """The part of a wave run that its own lines tell of: `Waves:  30%  ...`."""
-    try:
-        words = log.read_text(encoding="utf-8", errors="replace").rpartition("Waves:")[2].split()
-    except OSError:
-        return 0.0
-    return float(words[0][:-1]) / 100 if words and words[0][:-1].isdigit() and words[0].endswith("%") else 0.0

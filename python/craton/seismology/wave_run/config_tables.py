@@ -33,7 +33,7 @@ def listed(item: Reader, allowed: str, counts: tuple[int, ...] = ()) -> Reader:
     return read
 
 
-def _numbers(*counts: int, within: tuple[float, float], unit: str) -> Reader:
+def numbers(*counts: int, within: tuple[float, float], unit: str) -> Reader:
     """A list of so many numbers in a range; 0 among the counts: or none."""
     wanted = " or ".join(str(count) for count in counts if count)
     allowed = f"a list of {wanted} numbers in [{within[0]:g}, {within[1]:g}] {unit}" + (
@@ -43,11 +43,11 @@ def _numbers(*counts: int, within: tuple[float, float], unit: str) -> Reader:
 
 
 def _degrees(count: int) -> Reader:
-    return _numbers(count, 0, within=(-360, 360), unit="degrees")
+    return numbers(count, 0, within=(-360, 360), unit="degrees")
 
 
 def _metres(low: float, high: float, unit: str = "m") -> Reader:
-    return _numbers(3, 0, within=(low, high), unit=unit)
+    return numbers(3, 0, within=(low, high), unit=unit)
 
 
 parts = listed(integer(1, 10**6), "a list of 3 whole numbers above 0, [px, py, pz], or []", (0, 3))
@@ -341,7 +341,7 @@ class AttenuationConfig:
     )
     qs: float | str = setting("0.05 vs", _rule("qs"), 'a number, or as in "0.05 vs"; "" is the model\'s own')
     reference_frequency_hz: float = setting(1.0, number(1e-6, 1e6, "Hz"), "Hz; at it the model's velocities hold")
-    band_hz: Numbers = setting((0.01, 25.0), _numbers(2, within=(1e-6, 1e6), unit="Hz"), "Hz; where Q is as wished")
+    band_hz: Numbers = setting((0.01, 25.0), numbers(2, within=(1e-6, 1e6), unit="Hz"), "Hz; where Q is as wished")
     exponent: float = setting(
         0.0, number(0, 0.99), "Q grows as (f / reference)^exponent above the reference; 0: constant"
     )
@@ -379,7 +379,7 @@ class SourceConfig:
     depth_m: float = setting(0.0, number(-1e7, 1e7, "m"), "m; with lon_lat")
     moment_Nm: Numbers = setting(
         (),
-        _numbers(6, 0, within=(-1e30, 1e30), unit="N m: xx, yy, zz, xy, xz, yz"),
+        numbers(6, 0, within=(-1e30, 1e30), unit="N m: xx, yy, zz, xy, xz, yz"),
         "N m; [xx, yy, zz, xy, xz, yz] along the grid's axes",
     )
     strike_dip_rake_deg: Numbers = setting((), _degrees(3), "degrees from true north, with m0_Nm or mw")
@@ -387,12 +387,12 @@ class SourceConfig:
     mw: float = setting(-99.0, number(-99, 12), "moment magnitude; -99: not given")
     force_N: Numbers = setting(
         (),
-        _numbers(1, 3, 0, within=(-1e30, 1e30), unit="N"),
+        numbers(1, 3, 0, within=(-1e30, 1e30), unit="N"),
         "N; [F] of force_* and traction_*, [Fx, Fy, Fz] of force_xyz",
     )
     stress_Nm: Numbers = setting(
         (),
-        _numbers(1, 0, within=(-1e30, 1e30), unit="N m"),
+        numbers(1, 0, within=(-1e30, 1e30), unit="N m"),
         "N m; [S] of stress_*: stress times volume, which is added where that stress lies",
     )
     time_function: str = setting(
@@ -443,7 +443,7 @@ class SpectraConfig:
     """Fourier transforms of strains and velocities at every so many cells, summed while the run goes on."""
 
     band_hz: Numbers = setting(
-        (), _numbers(2, 0, within=(0, 1e6), unit="Hz"), "Hz; [lowest, highest] frequency; []: no transforms"
+        (), numbers(2, 0, within=(0, 1e6), unit="Hz"), "Hz; [lowest, highest] frequency; []: no transforms"
     )
     spacing_hz: float = setting(
         0.0, number(0, 1e6, "Hz"), "Hz; between frequencies; 0: 1 / (2 duration_s), with which products do not wrap"

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.inverse.prior import misfit
 from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
 from craton.runs.words import counted
@@ -43,7 +44,6 @@ from craton.tomography.inversion.step import Accepted, StepSearch
 from craton.tomography.inversion.stopping import reason_to_stop
 from craton.tomography.model.knots import coverage_correlation
 from craton.tomography.model.splines import splines_of
-from craton.tomography.prior.prior import misfit
 from craton.tomography.theory.names import inverted_by, theory_name
 
 if TYPE_CHECKING:

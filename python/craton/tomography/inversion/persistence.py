@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.inverse.prior import Step
 from craton.runs import running
 from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, remove, replaced, write_hdf5
@@ -38,7 +39,6 @@ from craton.tomography.inversion.hessian_file import (
     write_hessian,
 )
 from craton.tomography.model.splines import splines_of
-from craton.tomography.prior.prior import Step
 from craton.tomography.theory.crust import WITH_CRUST
 
 if TYPE_CHECKING:

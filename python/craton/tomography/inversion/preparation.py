@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.inverse.prior import Prior
 from craton.runs.agreement import on_root
 from craton.tomography.data.corrections import Corrections, about_unknowns, true_corrections
 from craton.tomography.data.paths import build_paths
@@ -25,7 +26,6 @@ from craton.tomography.model.splines import described, make_basis
 from craton.tomography.model.target import finer_basis, make_target, projected
 from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior, with_corrections
-from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.crust import Crusts, crust_effects, earth_name, on_crust, shared_crusts
 from craton.tomography.theory.figure import shared_figure
@@ -33,10 +33,10 @@ from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroi
 
 if TYPE_CHECKING:
     from craton._craton import EarthModel, ForwardProblem, ModelBasis, SpheroidalCatalogue
+    from craton.inverse.prior import AnyPrior
     from craton.tomography.data.observations import Observations
     from craton.tomography.folder import StartRecord
     from craton.tomography.inversion.context import RunContext
-    from craton.tomography.prior.prior import AnyPrior
 
 f64 = NDArray[np.float64]
 

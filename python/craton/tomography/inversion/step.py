@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.inverse.normal_equations import NormalEquations
+from craton.inverse.prior import AnyPrior, Step, misfit
 from craton.runs.agreement import on_root
 from craton.tomography.inversion.forward import CorrectedTooFar
 from craton.tomography.inversion.persistence import FoundStep
@@ -21,8 +23,6 @@ from craton.tomography.inversion.stopping import no_step_helps
 from craton.tomography.inversion.stored_hessian import StoredHessian
 from craton.tomography.model.knots import largest_at_knots
 from craton.tomography.prior.in_one_order import EquationsInOneOrder
-from craton.tomography.prior.normal_equations import NormalEquations
-from craton.tomography.prior.prior import AnyPrior, Step, misfit
 
 if TYPE_CHECKING:
     from craton import SymmetricMatrix

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from craton.arrays.matrix import TrianglePart
 from craton.arrays.symmetric_matrix import parts_of_packed
+from craton.inverse.parts import CHUNK_BYTES, summed
 from craton.runs.agreement import on_root, on_some, share
 from craton.runs.hdf5_files import opened_hdf5
 from craton.tomography.inversion.hessian_file import LEFT, NOT_COMPLETE, check_checksum, checksum_of_rows
-from craton.tomography.prior.parts import CHUNK_BYTES, summed
 
 f64 = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.inverse.comparison import correlation
 from craton.tomography.folder import CoverageCorrelation
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 
@@ -60,10 +61,3 @@ def coverage_correlation(basis: ModelBasis, recovered: f64, target: f64, coverag
         knots=int(np.count_nonzero(covered)),
         all_knots=correlation(ours, theirs),
     )
-
-
-def correlation(a: f64, b: f64) -> float:
-    """Pearson's correlation; 0 where one of them is constant."""
-    a, b = a.ravel() - a.mean(), b.ravel() - b.mean()
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale > 0.0 else 0.0

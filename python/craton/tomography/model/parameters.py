@@ -7,38 +7,14 @@ spline i. Blocks may have lateral knots of their own; the prior does not correla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from craton.errors import UserError
+from craton.inverse.blocks import ParameterBlock
 from craton.tomography.model.splines import parts_of
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-
-
-@dataclass(frozen=True)
-class ParameterBlock:
-    """One parameter's coefficients within the model vector."""
-
-    name: str
-    """What it is in the field's words: "dlnVs"."""
-    offset: int
-    """Of its first coefficient."""
-    lateral: int
-    """Lateral splines."""
-    radial: int
-    """Radial splines."""
-
-    @property
-    def size(self) -> int:
-        """Number of its coefficients."""
-        return self.lateral * self.radial
-
-    @property
-    def within(self) -> slice:
-        """Where its coefficients are in the model vector."""
-        return slice(self.offset, self.offset + self.size)
 
 
 def blocks_of(bases: Sequence[tuple[str, ModelBasis]]) -> tuple[ParameterBlock, ...]:

@@ -26,6 +26,12 @@ def lateral_matrix(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> 
     return scipy.sparse.csr_matrix((values, knots, offsets), shape=(len(latitude_deg), basis.n_lateral))
 
 
+def splines_at_knots(basis: ModelBasis) -> tuple[scipy.sparse.csr_matrix, f64]:
+    """Values of all lateral splines at the lateral knots, and of all radial ones at the radial knots, a row for each knot."""
+    lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
+    return lateral, basis.radial_values(np.asarray(basis.radial_knots_m))
+
+
 def make_basis(config: Config, earth: _craton.EarthModel) -> ModelBasis:
     """The model's splines; radial knots are even unless their depths are given. UserError for depths outside the solid Earth."""
     wanted, ends_m = config.basis, (earth.cmb_radius_m, earth.solid_surface_radius_m)

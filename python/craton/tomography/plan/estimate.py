@@ -81,7 +81,7 @@ SPARSE_BYTES_PER_KNOT = 5500.0
 """Of a Matern prior's P with many lateral knots (prior/matern_near.py), and of the factor of its splines at the knots."""
 
 CHUNK_BYTES = 64 * MIB
-"""Of a prior that is dealt over ranks (prior/parts.py)."""
+"""Of a prior that is dealt over ranks (inverse/parts.py)."""
 
 
 @dataclass(frozen=True)

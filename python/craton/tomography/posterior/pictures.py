@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from craton._craton import ModelBasis
+from craton.inverse.posterior import correlation_of
 from craton.pages import maps, projection
 from craton.pages.figures import new_figure
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
@@ -22,7 +23,6 @@ from craton.tomography.model.parameters import blocks_in
 from craton.tomography.model.pictures import CENTRE_DEG, DEPTHS_KM, field_at, models_figure
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import parts_of
-from craton.tomography.posterior.analysis import correlation_of
 from craton.tomography.posterior.criteria import Choice, StrengthSummary
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary
 from craton.tomography.posterior.questions import Place

@@ -15,6 +15,8 @@ from rich.console import Console
 from craton import World, linalg
 from craton._craton import ModelBasis
 from craton.errors import UserError
+from craton.inverse.parts import PriorPart
+from craton.inverse.posterior import Posterior, trade_off
 from craton.runs.agreement import on_root
 from craton.runs.files import check_room, read_hdf5, replaced, write_hdf5, write_json
 from craton.runs.folder import reserved
@@ -23,8 +25,7 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.inversion.say import say
 from craton.tomography.model.knots import field_at_knots, knot_depths_km, rms
 from craton.tomography.model.parameters import blocks_in
-from craton.tomography.model.splines import parts_of, splines_of
-from craton.tomography.posterior.analysis import Posterior, column_rows, field_rows, knot_rows, trade_off
+from craton.tomography.model.splines import parts_of, splines_at_knots, splines_of
 from craton.tomography.posterior.findings import PointFindings, PosteriorFolder, PosteriorSummary, ShuttleFindings
 from craton.tomography.posterior.questions import (
     MOST_SAMPLES,
@@ -34,8 +35,8 @@ from craton.tomography.posterior.questions import (
     check_depths,
     nearest_spike,
 )
+from craton.tomography.posterior.rows import column_rows, field_rows, knot_rows
 from craton.tomography.prior.make import explicit_prior
-from craton.tomography.prior.parts import PriorPart, splines_at_knots
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.stored.run import LinearisedProblem, read_problem
 

@@ -30,6 +30,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from craton.errors import UserError
+from craton.inverse.posterior import Posterior
+from craton.inverse.prior import Prior
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_json
 from craton.runs.folder import Folder, RunFile, reserved
@@ -37,11 +39,9 @@ from craton.runs.progress import ProgressBar, make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import multiplied
 from craton.tomography.inversion.say import say
-from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import StrengthSummary, Trial, judged
 from craton.tomography.posterior.run import say_what_is_believed
 from craton.tomography.prior.make import explicit_prior
-from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import largest
 from craton.tomography.stored.run import LinearisedProblem, read_data, read_problem
 

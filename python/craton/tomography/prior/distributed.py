@@ -24,9 +24,10 @@ from craton import SymmetricMatrix, linalg
 from craton._craton import ModelBasis, World
 from craton.arrays.matrix import TrianglePart, fitting_block
 from craton.errors import UserError
-from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.prior.lateral import LateralCovariance, singular
-from craton.tomography.prior.parts import PriorPart, chunks, own_columns, summed
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.conditioning import check_condition_number, singular
+from craton.inverse.parts import PriorPart, chunks, own_columns, summed
+from craton.tomography.prior.lateral import LateralCovariance
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
@@ -93,7 +94,7 @@ def distributed_lateral(
     except UserError:
         raise singular(origin, nugget, None) from None
     smallest = 1.0 / largest_eigenvalue(lambda vector: np.asarray(factor.solve(vector)), start)
-    LateralCovariance.check(largest / smallest, origin, nugget)
+    check_condition_number(largest / smallest, origin, nugget)
     log_determinant = -factor.log_determinant()
     factor.invert()
     matrix.commit()

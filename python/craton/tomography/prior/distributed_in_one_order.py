@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from craton import SymmetricMatrix, linalg
 from craton._craton import ModelBasis, World
 from craton.errors import UserError
+from craton.inverse.conditioning import check_condition_number, singular
 from craton.tomography.prior.distributed import DistributedLateral, dealt_matrix, largest_eigenvalue
-from craton.tomography.prior.lateral import LateralCovariance, singular
+from craton.tomography.prior.lateral import LateralCovariance
 
 f64 = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ def ordered(covariance: LateralCovariance, world: World, comm: MPI.Comm, threads
     except UserError:
         raise singular(origin, nugget, None) from None
     smallest = 1.0 / largest_eigenvalue(tiles.solve, start)
-    LateralCovariance.check(largest / smallest, origin, nugget)
+    check_condition_number(largest / smallest, origin, nugget)
     put_inverse(tiles, matrix)
     del tiles
     log_determinant = linalg.log_determinant(matrix.copy())

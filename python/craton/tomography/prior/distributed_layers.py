@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from craton import ConvergentMatrix, SymmetricMatrix, linalg
 from craton._craton import ModelBasis, World
 from craton.arrays.matrix import TrianglePart
-from craton.tomography.model.parameters import ParameterBlock
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.conditioning import check_condition_number
+from craton.inverse.parts import PriorPart, own_columns, summed
 from craton.tomography.prior.distributed import covariance_times, dealt_matrix, dealt_times
 from craton.tomography.prior.lateral import LateralCovariance
-from craton.tomography.prior.parts import PriorPart, own_columns, summed
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
@@ -64,7 +65,7 @@ def distributed_root(
     matrix = dealt_matrix(covariance, world)
     values, vectors = linalg.eigh(matrix)
     condition = float(values[-1]) / max(float(values[0]), 1e-16 * float(values[-1]))
-    LateralCovariance.check(condition, f"[prior] correlation_km = {correlation_km:g}", nugget)
+    check_condition_number(condition, f"[prior] correlation_km = {correlation_km:g}", nugget)
     vectors.local[...] *= values[np.asarray(vectors.local_cols_global)] ** -0.25
     vectors.commit()
     matrix.compress(linalg.matmul(vectors, vectors, transpose_b=True))

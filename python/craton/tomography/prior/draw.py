@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.prior.gaussian import check_condition, lateral_covariance, of_radius, radial_covariance
+from craton.inverse.conditioning import check_condition
+from craton.tomography.prior.gaussian import lateral_covariance, of_radius, radial_covariance
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

@@ -26,22 +26,23 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from craton._craton import ModelBasis
 from craton.arrays.node_memory import Sharing, made_alone
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.conditioning import check_condition, checked_inverse
+from craton.inverse.parts import Layered, PriorPart, Root, Separable
+from craton.inverse.prior import Prior
 from craton.settings import shown
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import Profile, at_depth
-from craton.tomography.model.parameters import NAMES, ParameterBlock, blocks_of
+from craton.tomography.model.parameters import NAMES, blocks_of
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.model.splines import parts_of
 from craton.tomography.prior.distributed import DistributedLateral, DistributedSeparable
 from craton.tomography.prior.distributed_layers import DistributedLayered, DistributedRoot
 from craton.tomography.prior.lateral import LateralCovariance
-from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
-from craton.tomography.prior.prior import Prior
 
 f64 = NDArray[np.float64]
 
@@ -153,17 +154,3 @@ def gaussian_part(
 def different_lengths(basis: ModelBasis, config: PriorConfig) -> int:
     """How many lateral correlation lengths the radial knots have."""
     return len(np.unique(of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m))))
-
-
-def check_condition(covariance: f64, origin: str, nugget: float) -> None:
-    """A covariance that is not safely positive definite is the user's fault."""
-    deviation = np.sqrt(np.diag(covariance))
-    eigenvalues = np.linalg.eigvalsh(covariance / np.outer(deviation, deviation))
-    LateralCovariance.check(eigenvalues[-1] / max(eigenvalues[0], 1e-16), origin, nugget)
-
-
-def checked_inverse(covariance: f64, origin: str, nugget: float) -> f64:
-    """Inverse through Cholesky."""
-    check_condition(covariance, origin, nugget)
-    inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(covariance), np.eye(len(covariance)))
-    return np.ascontiguousarray(0.5 * (inverse + inverse.T))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton import SymmetricMatrix, linalg
-from craton.tomography.prior.normal_equations import AddTo, Factored, NormalEquations, Solves, Times
+from craton.inverse.normal_equations import AddTo, Factored, NormalEquations, Solves, Times
 
 f64 = NDArray[np.float64]
 

@@ -9,15 +9,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from craton._craton import ModelBasis
-from craton.errors import UserError
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
 from craton.tomography.model.splines import lateral_matrix
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
-
-LARGEST_CONDITION = 1e10
-"""Beyond it the inverse's rounding error would reach the fifth digit of the model."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +61,3 @@ class LateralCovariance:
     def _of_chord(self, chord_squared: f64, same: NDArray[np.bool_]) -> f64:
         found = np.exp(-0.5 * chord_squared * (EARTH_RADIUS_KM / self.correlation_km) ** 2)
         return np.asarray(self.scale * (found + self.nugget * same))
-
-    @staticmethod
-    def check(condition: float, origin: str, nugget: float) -> None:
-        """UserError for a condition number that is not safe."""
-        if not 0.0 < condition < LARGEST_CONDITION:
-            raise singular(origin, nugget, condition)
-
-
-def singular(origin: str, nugget: float, condition: float | None) -> UserError:
-    """What is wrong with a covariance that is not safely positive definite: the user's fault."""
-    told = "" if condition is None else f"condition number {condition:.1e}; "
-    return UserError(
-        f"{origin} with nugget = {nugget:g} makes a prior covariance that is numerically singular ({told}allowed: up to "
-        f"{LARGEST_CONDITION:.0e}): shorten the correlation length or enlarge the nugget"
-    )

@@ -15,16 +15,16 @@ from rich.console import Console
 from craton import SymmetricMatrix
 from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.parts import Independent
+from craton.inverse.prior import AnyPrior, Prior
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.prior.distributed import DistributedLateral, distributed_lateral
 from craton.tomography.prior.distributed_in_one_order import ordered_lateral
 from craton.tomography.prior.distributed_layers import DistributedRoot, distributed_root
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_dense import dense_matern_prior
-from craton.tomography.prior.parts import Independent
-from craton.tomography.prior.prior import AnyPrior, Prior
 
 f64 = NDArray[np.float64]
 

@@ -31,15 +31,16 @@ from rich.console import Console
 from craton import SymmetricMatrix
 from craton._craton import ModelBasis, World
 from craton.errors import UserError
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.normal_equations import NormalEquations
+from craton.inverse.parts import Independent
+from craton.inverse.prior import Step
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.model.parameters import ParameterBlock, only_block
+from craton.tomography.model.parameters import only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
 from craton.tomography.prior.matern_near import near_precision
-from craton.tomography.prior.normal_equations import NormalEquations
-from craton.tomography.prior.parts import Independent
-from craton.tomography.prior.prior import Step
 
 f64 = NDArray[np.float64]
 

@@ -21,12 +21,13 @@ import craton
 from craton import ConvergentMatrix, SymmetricMatrix, linalg
 from craton._craton import ModelBasis
 from craton.arrays.matrix import TrianglePart
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.parts import PriorPart, chunks
+from craton.inverse.prior import Prior
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.model.parameters import ParameterBlock, only_block
+from craton.tomography.model.parameters import only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines
-from craton.tomography.prior.parts import PriorPart, chunks
-from craton.tomography.prior.prior import Prior
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]

@@ -23,10 +23,11 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton._craton import ModelBasis, World
+from craton.inverse.parts import chunks, summed
 from craton.solvers import multigrid
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
 from craton.tomography.model.sphere import unit_vectors
-from craton.tomography.prior.parts import chunks, splines_at_knots, summed
+from craton.tomography.model.splines import splines_at_knots
 
 f64 = NDArray[np.float64]
 

@@ -25,9 +25,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from craton import SymmetricMatrix
-from craton.tomography.model.parameters import ParameterBlock
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.parts import own_columns
 from craton.tomography.prior.matern_field import KnotSplines
-from craton.tomography.prior.parts import own_columns
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]

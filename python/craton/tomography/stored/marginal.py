@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from craton import SymmetricMatrix
 from craton.errors import UserError
+from craton.inverse.parts import chunks, summed
 from craton.runs.agreement import on_root
-from craton.tomography.prior.parts import chunks, summed
 
 if TYPE_CHECKING:
     from mpi4py import MPI

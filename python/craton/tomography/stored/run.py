@@ -17,6 +17,7 @@ import craton
 from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World
 from craton.arrays.matrix import TrianglePart
 from craton.errors import UserError
+from craton.inverse.blocks import ParameterBlock
 from craton.runs.agreement import on_root
 from craton.runs.hdf5_files import opened_hdf5
 from craton.runs.node_copies import NodeCopies
@@ -33,7 +34,7 @@ from craton.tomography.inversion.forward import ModeTheory, forward_problems, pr
 from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.inversion.persistence import check_same_earth
 from craton.tomography.model.earth_table import reference_earth
-from craton.tomography.model.parameters import ParameterBlock, blocks_in
+from craton.tomography.model.parameters import blocks_in
 from craton.tomography.model.splines import basis_of, parts_of
 from craton.tomography.stored.marginal import without_corrections
 from craton.tomography.theory.crust import crust_effects, earth_name, on_crust, shared_crusts

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 import craton
 from craton.errors import UserError
+from craton.inverse.comparison import correlation
+from craton.inverse.normal_equations import NormalEquations
+from craton.inverse.prior import Step, misfit
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json
 from craton.runs.folder import Folder, RunFile, reserved
@@ -22,11 +25,9 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import read_system
 from craton.tomography.inversion.say import say
-from craton.tomography.model.knots import correlation, field_at_knots, rms
+from craton.tomography.model.knots import field_at_knots, rms
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.make import make_prior
-from craton.tomography.prior.normal_equations import NormalEquations
-from craton.tomography.prior.prior import Step, misfit
 from craton.tomography.prior.words import about_lengths, changes, explained
 from craton.tomography.stored.run import LinearisedProblem, read_problem
 

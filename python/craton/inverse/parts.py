@@ -28,10 +28,8 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import SymmetricMatrix
-from craton._craton import ModelBasis
 from craton.arrays.matrix import TrianglePart
-from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.model.splines import lateral_matrix
+from craton.inverse.blocks import ParameterBlock
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
@@ -104,12 +102,6 @@ def summed(own: f64, comm: MPI.Comm) -> f64:
     comm.Reduce(own, total)
     comm.Bcast(total)
     return total
-
-
-def splines_at_knots(basis: ModelBasis) -> tuple[scipy.sparse.csr_matrix, f64]:
-    """Values of all lateral splines at the lateral knots, and of all radial ones at the radial knots, a row for each knot."""
-    lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-    return lateral, basis.radial_values(np.asarray(basis.radial_knots_m))
 
 
 def own_columns(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton import SymmetricMatrix
-from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.prior.normal_equations import NormalEquations
-from craton.tomography.prior.parts import Independent, PriorPart
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.normal_equations import NormalEquations
+from craton.inverse.parts import Independent, PriorPart
 
 f64 = NDArray[np.float64]
 

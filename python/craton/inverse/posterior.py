@@ -28,13 +28,11 @@ from numpy.typing import NDArray
 
 import craton
 from craton import ConvergentMatrix, SymmetricMatrix, linalg
-from craton._craton import ModelBasis
 from craton.described import Described
 from craton.errors import UserError
-from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.model.splines import lateral_matrix
-from craton.tomography.prior.parts import chunks, splines_at_knots, summed
-from craton.tomography.prior.prior import Prior, misfit
+from craton.inverse.blocks import ParameterBlock
+from craton.inverse.parts import chunks, summed
+from craton.inverse.prior import Prior, misfit
 
 f64 = NDArray[np.float64]
 Rows: TypeAlias = scipy.sparse.csr_matrix
@@ -215,39 +213,10 @@ def add_products(sums: f64, left: Rows, block: f64, right: Any) -> None:
         sums[touched] += np.asarray(right.tocsr()[touched].multiply(left[touched] @ block).sum(axis=1)).ravel()
 
 
-# ------------------------------------------------------------------------------------------------------------------- places
-
-
-def field_rows(
-    block: ParameterBlock, basis: ModelBasis, order: int, latitude_deg: f64, longitude_deg: f64, radius_m: f64
-) -> Rows:
-    """The field of one parameter at points, as combinations of the whole model's coefficients, shape (points, order)."""
-    lateral = lateral_matrix(basis, latitude_deg, longitude_deg)
-    radial = scipy.sparse.csr_matrix(basis.radial_values(radius_m))
-    rows = [scipy.sparse.kron(lateral[point], radial[point], format="csr") for point in range(lateral.shape[0])]
-    return placed(scipy.sparse.vstack(rows, format="csr"), block, order)
-
-
-def knot_rows(block: ParameterBlock, basis: ModelBasis, order: int) -> Rows:
-    """The same at every lateral and radial knot, the radial one fastest."""
-    return placed(scipy.sparse.kron(*splines_at_knots(basis), format="csr"), block, order)
-
-
 def placed(rows: Rows, block: ParameterBlock, order: int) -> Rows:
     """Rows of a block as rows of the whole model."""
     parts = (rows.data, rows.indices + block.offset, rows.indptr)
     return scipy.sparse.csr_matrix(parts, shape=(rows.shape[0], order))
-
-
-def column_rows(
-    parameters: list[tuple[ParameterBlock, ModelBasis]], order: int, latitude_deg: float, longitude_deg: float
-) -> Rows:
-    """All parameters at all their radial knots below one place, parameter after parameter, the core first."""
-    rows = []
-    for block, basis in parameters:
-        latitude, longitude = (np.full(block.radial, at) for at in (latitude_deg, longitude_deg))
-        rows.append(field_rows(block, basis, order, latitude, longitude, np.asarray(basis.radial_knots_m)))
-    return scipy.sparse.vstack(rows, format="csr")
 
 
 def trade_off(posterior: Posterior, rows: Rows) -> f64:

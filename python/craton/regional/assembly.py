@@ -1,0 +1,157 @@
+"""The Hessian and the gradient of a model from its wave runs: panel after panel, added by one-sided updates.
+
+    H = G^T C_d^-1 G        G^T C_d^-1 (d - g)
+
+Stations are dealt over the ranks. A rank reads the spectra of some earthquakes at a time, as [run] memory_mb has room for, and
+those of its stations' forces one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import SymmetricMatrix
+from craton.errors import UserError
+from craton.regional.folder import StateFolder
+from craton.regional.forces import force_spectrum
+from craton.regional.panels import KnotWeights, Pair, panel
+from craton.regional.study import Pairing, Study
+from craton.regional.wave_runs import receiver_force
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.results import Spectra, read_spectra
+
+__all__ = ["Kernels", "add_panels"]
+
+f64 = NDArray[np.float64]
+i32 = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Panels of a model, from the wave runs in its folder."""
+
+    study: Study
+    state: StateFolder
+
+    def spectra(self, folder: WavesFolder) -> tuple[Spectra, Spectra | None]:
+        """Strains, and velocities where density changes."""
+        velocity = read_spectra(folder.spectra("velocity")) if "rho" in self.study.config.changed else None
+        return read_spectra(folder.spectra("strain")), velocity
+
+    def of_event(self, event: int) -> tuple[Spectra, Spectra | None]:
+        """Spectra of an earthquake's run."""
+        return self.spectra(WavesFolder(self.state.event(self.study.config.events[event].name)))
+
+    def of_receiver(self, station: int, component: str) -> tuple[Spectra, Spectra | None]:
+        """Spectra of the run of a station's force."""
+        return self.spectra(WavesFolder(self.state.receiver(self.study.receivers.names[station], component)))
+
+    @cached_property
+    def points_m(self) -> f64:
+        """(n, 3), where kernels are summed."""
+        return self.study.lattice.points_m
+
+    @cached_property
+    def forces(self) -> dict[str, NDArray[np.complex128]]:
+        """Spectra of stations' forces, N s."""
+        study = self.study
+        return {
+            axis: force_spectrum(receiver_force(study.config, axis), study.dt_s, study.steps, study.frequencies_hz)[1]
+            for axis in study.config.data.components
+        }
+
+    def masked(self, weights: KnotWeights, one: Pairing) -> KnotWeights:
+        """Weights without the points near the source and the station of a window."""
+        points, ends = self.points_m, (self.study.sources_m[one.event], self.study.receivers.position_m[one.station])
+        near = np.zeros(len(points), bool)
+        for end in ends:
+            near |= np.sum((points - end) ** 2, axis=1) < self.study.mask_m**2
+        return replace(weights, weight=np.where(np.repeat(near, np.diff(weights.first)), np.float32(0), weights.weight))
+
+    def panel(
+        self,
+        one: Pairing,
+        source: tuple[Spectra, Spectra | None],
+        receiver: tuple[Spectra, Spectra | None],
+        weights: KnotWeights,
+    ) -> tuple[f64, i32]:
+        """(sample, unknown): derivatives of a window by the model, and the numbers of the unknowns that it sees."""
+        study, config = self.study, self.study.config
+        ends = study.sources_m[one.event], study.receivers.position_m[one.station]
+        begins_s = study.setup.points[one.event].start_s
+        touched = study.knots.within_reach(*ends, one.window.reach_s - begins_s, study.fastest_m_s)
+        pair = Pair(source[0], receiver[0], self.forces[one.component], source[1], receiver[1])
+        found = panel(
+            pair, self.masked(weights, one), touched, one.window, config.changed, config.data.motion == "velocity"
+        )
+        of = dict(zip(config.changed, np.split(found, len(config.changed), axis=1), strict=True))
+        columns = [sum(ratio * of[name] for name, ratio in scaled.items()) for scaled in config.scaling.values()]
+        numbers = [number * len(study.knots) + touched for number in range(len(columns))]
+        return np.hstack(columns), np.concatenate(numbers).astype(np.int32)
+
+
+def add_panels(
+    kernels: Kernels,
+    residual: f64,
+    sigma: f64,
+    hessian: SymmetricMatrix,
+    rank: int,
+    ranks: int,
+    told: Callable[[int, int], object] = lambda _done, _total: None,
+) -> tuple[f64, f64]:
+    """Adds the panels of a rank's stations to the Hessian. residual: (d - g) / sigma of all samples.
+
+    Returns the rank's part of G^T C_d^-1 (d - g), and of how many windows see each unknown. Not collective; commit() follows.
+    told: called with how many windows are done, of how many. UserError for samples or panels that are not finite.
+    """
+    study, own = kernels.study, _own(kernels.study, rank, ranks)
+    gradient, coverage = np.zeros(study.unknowns), np.zeros(study.unknowns)
+    done, total = 0, sum(len(windows) for _, windows in own)
+    weights: KnotWeights | None = None
+    for events in _groups(study):
+        sources: dict[int, tuple[Spectra, Spectra | None]] = {}
+        for (station, component), windows in own:
+            wanted = [one for one in windows if one.event in events]
+            if not wanted:
+                continue
+            receiver = kernels.of_receiver(station, component)
+            weights = weights or KnotWeights.of(receiver[0], study.knots)
+            for one in wanted:
+                if one.event not in sources:
+                    sources[one.event] = kernels.of_event(one.event)
+                values, numbers = kernels.panel(one, sources[one.event], receiver, weights)
+                scaled = values / sigma[one.samples, None]
+                if not np.isfinite(scaled).all():
+                    name = study.config.events[one.event].name
+                    raise UserError(
+                        f"the kernel of [[event]] {name} at station {study.receivers.names[station]}, {component}, is not finite; "
+                        "allowed: spectra of finite wave runs, data above 0"
+                    )
+                hessian.update_gram(scaled, numbers)
+                gradient[numbers] += scaled.T @ residual[one.samples]
+                coverage[numbers] += 1.0
+                done += 1
+                told(done, total)
+    return gradient, coverage
+
+
+def _own(study: Study, rank: int, ranks: int) -> list[tuple[tuple[int, str], list[Pairing]]]:
+    """Windows of a rank, by station and component."""
+    found: dict[tuple[int, str], list[Pairing]] = {}
+    for one in study.pairings:
+        found.setdefault((one.station, one.component), []).append(one)
+    return list(found.items())[rank::ranks]
+
+
+def _groups(study: Study) -> Iterator[range]:
+    """Earthquakes whose spectra a rank keeps at the same time."""
+    values = 6 + 3 * ("rho" in study.config.changed)
+    each = 8 * values * len(study.lattice) * len(study.frequencies_hz)
+    most = max(1, int(study.config.run.memory_mb * 2**20 / each))
+    events = len(study.config.events)
+    return (range(first, min(first + most, events)) for first in range(0, events, most))

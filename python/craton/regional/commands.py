@@ -1,0 +1,181 @@
+"""The commands of `craton regional`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from craton.cli.group import group
+from craton.cli.launching import check_alone, communicator, console_of, keep_mpi_off, launch, must_launch
+from craton.cli.options import (
+    ChangedConfig,
+    ConfigFile,
+    Directory,
+    Json,
+    Overwrite,
+    Ranks,
+    RanksPerNode,
+    Report,
+    RunDirectory,
+    choice,
+    count,
+)
+from craton.cli.output import print_found, print_json
+from craton.cli.verbs import add_verbs
+
+app = group(
+    """Invert regional waveforms for the ground, by wave runs in three dimensions and an explicit Gauss-Newton Hessian.
+
+    Start with:
+
+        craton example regional
+        cd regional
+        craton regional run basin.toml
+    """
+)
+
+Engine = Annotated[
+    str | None,
+    choice(
+        "local", "parsl", text="What runs the jobs: this machine, or Parsl (a cluster, a cloud) as --parsl-config says."
+    ),
+]
+ParslConfig = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Python file with config = parsl.Config(...), for --engine parsl."),
+]
+Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores of all jobs together.")]
+StepRanks = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Ranks that assemble the Hessian.")]
+INSTEAD = "one process, which starts its wave runs itself ([run] ranks, step_ranks)"
+
+
+def _engine(engine: str | None, parsl_config: Path | None) -> dict[str, str | None]:
+    """Settings of [run]. A file for Parsl alone means Parsl."""
+    if parsl_config is None:
+        return {"engine": engine}
+    return {"engine": engine or "parsl", "parsl_config": str(parsl_config.absolute())}
+
+
+@app.command("check")
+def check(config: ConfigFile, as_json: Json = False) -> None:
+    """Check a configuration, and tell what the run computes and what memory, disk and time it needs. Nothing is computed.
+
+    Example:
+        craton regional check basin.toml
+    """
+    keep_mpi_off()
+    from craton.regional.check import examine
+    from craton.regional.config import load_config
+
+    print_found(examine(load_config(config)), as_json)
+
+
+@app.command("run")
+def run(
+    config: ConfigFile,
+    engine: Engine = None,
+    parsl_config: ParslConfig = None,
+    cores: Cores = None,
+    step_ranks: StepRanks = None,
+    directory: Directory = None,
+    overwrite: Overwrite = False,
+    report: Report = True,
+    as_json: Json = False,
+) -> None:
+    """Invert: wave runs of earthquakes and of forces at stations, kernels, the Hessian, steps, a report.
+
+    Example:
+        craton regional run basin.toml
+
+    The command is one process, which starts others on N cores; do not start it with mpirun. With --parsl-config they run where
+    Parsl says, on the nodes of a cluster for example. The command check tells what the run needs. An interrupted run goes on with
+    the command resume. The folder has model.h5, data.h5, record.json, report.html and states/, a folder for each model that was
+    tried. With --json the record is printed, and progress goes to standard error.
+    """
+    keep_mpi_off()
+    check_alone("craton regional run", INSTEAD)
+    from craton.regional import start as command
+    from craton.regional.config import load_config
+    from craton.runs.progress import make_console
+
+    settings = load_config(
+        config, directory=directory, **_engine(engine, parsl_config), cores=cores, step_ranks=step_ranks
+    )
+    found = command.run(settings, console=make_console(stderr=as_json), overwrite=overwrite, report=report)
+    if as_json:
+        print_json(found.to_dict())
+
+
+@app.command("resume")
+def resume(
+    directory: RunDirectory,
+    config: ChangedConfig = None,
+    engine: Engine = None,
+    parsl_config: ParslConfig = None,
+    cores: Cores = None,
+    step_ranks: StepRanks = None,
+    report: Report = True,
+    as_json: Json = False,
+) -> None:
+    """Continue a run that was interrupted or has failed: do what is missing in its folder.
+
+    Example:
+        craton regional resume basin-run
+
+    What a job has left as a file is not computed again. CONFIG may change the table [run].
+    """
+    keep_mpi_off()
+    check_alone("craton regional resume", INSTEAD)
+    from craton.regional import start as command
+    from craton.regional.config import load_config
+    from craton.runs.progress import make_console
+
+    found = command.resume(
+        directory,
+        None if config is None else load_config(config),
+        console=make_console(stderr=as_json),
+        report=report,
+        **_engine(engine, parsl_config),
+        cores=cores,
+        step_ranks=step_ranks,
+    )
+    if as_json:
+        print_json(found.to_dict())
+
+
+@app.command("step")
+def step(
+    directory: RunDirectory,
+    state: Annotated[
+        int, typer.Argument(metavar="STATE", help="Number of a folder in states/, whose wave runs are done.")
+    ],
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+) -> None:
+    """Assemble the Hessian of a model from its wave runs, and solve for the step: states/STATE/step.h5. `run` does this itself.
+
+    Example:
+        craton regional step basin-run 0 --ranks 2
+
+    It needs the spectra of the wave runs, which stay with [run] keep_spectra = true.
+    """
+    if must_launch(ranks):
+        launch(ranks, ranks_per_node, None)
+    comm = communicator()
+    from craton.regional.folder import RegionalFolder
+    from craton.regional.step import solve_state
+
+    solve_state(RegionalFolder(directory), state, comm, ranks_per_node or 0, console_of(comm))
+
+
+add_verbs(
+    app,
+    "regional",
+    config="craton.regional.config",
+    status="craton.regional.start",
+    report="craton.regional.report.page",
+    shows="which wave runs are under way, and how far the misfit has fallen",
+    example="basin-run",
+)

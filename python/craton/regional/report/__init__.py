@@ -1,0 +1,1 @@
+"""The report of an inversion of regional waveforms: pictures, and the page that has them."""

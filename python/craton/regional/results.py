@@ -1,0 +1,104 @@
+"""What an inversion has left in its folder, as arrays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from craton.described import Described
+from craton.errors import UserError
+from craton.regional.comparison import RESOLVED
+from craton.regional.config import load_config
+from craton.regional.folder import RegionalFolder, RegionalRecord
+from craton.regional.observations import Observations, read_data
+from craton.regional.step import predicted_of_state
+from craton.regional.study import Study
+from craton.runs.files import read_hdf5
+
+__all__ = ["Results", "read_results"]
+
+f64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Results(Described):
+    """The model of a run, and how its data fit. Arrays (parameter, x, y, z) are of knots."""
+
+    folder: RegionalFolder
+    record: RegionalRecord
+    study: Study
+    change: f64
+    """of ln vp, ln vs or ln rho"""
+    deviation: f64 | None
+    """standard deviations of change, as data and prior together leave them; None where no step was taken"""
+    resolution: f64 | None
+    """diagonal of the resolution: 0 where the data say nothing, 1 where they say all"""
+    coverage: f64 | None
+    """how many windows see each knot"""
+    data: Observations
+    first: f64
+    """predicted samples of the starting model"""
+    last: f64
+    """and of this one"""
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "parameters": ", ".join(self.record.parameters),
+            "knots": " x ".join(map(str, self.record.knots)),
+            "largest change": f"{100 * np.abs(self.change).max():.3g} %",
+            "2 chi / N": f"{self.fit(self.first):.3g} to {self.fit(self.last):.3g}",
+        }
+
+    def fit(self, predicted: f64) -> float:
+        """2 chi / N of the data: 1 where they fit as well as their noise lets them."""
+        return 2.0 * self.data.chi(predicted) / len(predicted)
+
+    @property
+    def resolved(self) -> NDArray[np.bool_] | None:
+        """Knots of which the data tell more than the prior; None where no step was taken."""
+        return None if self.resolution is None else self.resolution > RESOLVED
+
+    def field(self, parameter: str, points_m: ArrayLike, values: f64 | None = None) -> f64:
+        """A parameter's change at points (n, 3) in m; UserError for one that was not sought.
+
+        values: of knots instead, such as resolution.
+        """
+        if parameter not in self.record.parameters:
+            raise UserError(
+                f"parameter {parameter}; allowed: {', '.join(self.record.parameters)}, which the run has sought"
+            )
+        number = self.record.parameters.index(parameter)
+        return self.study.knots.field((self.change if values is None else values)[number].ravel(), points_m)
+
+
+def read_results(path: str | os.PathLike[str]) -> Results:
+    """The results of the run in a folder. UserError where it has not come to an end, or files are not whole. Not collective."""
+    folder = RegionalFolder(path)
+    record = folder.read_record()
+    if not folder.model.is_file():
+        raise UserError(
+            f"{folder.model}: no such file; allowed: the folder of a run of `craton regional run` that has ended"
+        )
+    study = Study(load_config(folder.config).replaced("run", **folder.read_run()))
+    content = read_hdf5(folder.model)
+    shape = (len(study.config.model.parameters), *study.knots.counts)
+
+    def of_knots(name: str) -> f64 | None:
+        found = content.get(name)
+        if found is not None and np.shape(found) != shape:
+            raise UserError(
+                f"{folder.model}: {name} of shape {np.shape(found)}; allowed: {shape}, what craton regional run wrote"
+            )
+        return None if found is None else np.asarray(found, np.float64)
+
+    change = of_knots("change")
+    if change is None:
+        raise UserError(f"{folder.model}: no dataset change; allowed: what craton regional run wrote")
+    first, last = (predicted_of_state(study, folder.state(number)) for number in (0, int(content["state"])))
+    known = [of_knots(name) for name in ("deviation", "resolution", "coverage")]
+    return Results(
+        folder, record, study, change, known[0], known[1], known[2], read_data(folder.data, study), first, last
+    )

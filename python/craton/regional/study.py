@@ -1,0 +1,260 @@
+"""From a configuration to what is to be done: grid, ground, knots, earthquakes, stations, windows. Every process makes its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.regional.config import AXES, Config, source_of
+from craton.regional.knots import Knots
+from craton.regional.wave_runs import receiver_force, spectra_table
+from craton.regional.windows import Window
+from craton.seismology.ground.media import Material
+from craton.seismology.wave_run import config as waves
+from craton.seismology.wave_run.setup import Setup, medium_of
+from craton.seismology.wave_run.spectra import QUIET, Lattice, SpectraPlan, frequencies_of, lattice_of, spectra_of
+
+if TYPE_CHECKING:
+    from craton.seismology.wave_run.receivers import Receivers
+
+__all__ = ["Pairing", "Study"]
+
+f64 = NDArray[np.float64]
+SLOWER, CELLS_MASKED = 0.8, 3
+"""Of the slowest S waves: surface waves that end a window. Cells about source and station, whose kernels are not right."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """A window of one component of a station, of one earthquake."""
+
+    event: int
+    station: int
+    component: str
+    window: Window
+    first: int
+    """Of its samples, among those of all windows."""
+
+    @property
+    def samples(self) -> slice:
+        """Where its samples are among those of all windows."""
+        return slice(self.first, self.first + len(self.window.times_s))
+
+
+class Study:
+    """All that follows from a configuration, without files of a run. UserError for what cannot be computed."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.setup = Setup(config.ground)
+        receivers = self.setup.receivers
+        assert receivers is not None
+        self.receivers: Receivers = receivers
+        self.sources_m: f64 = np.array([one.position_m for one in self.setup.points], float).reshape(-1, 3)
+        self._check_inside()
+
+    def _check_inside(self) -> None:
+        """UserError for a source or a station in the absorbing sides."""
+        axes, h = self.lattice.axes_m, self.config.grid.spacing_m
+        low, high = (np.array([axis[end] + side * h / 2 for axis in axes]) for end, side in ((0, -1), (-1, 1)))
+        places = [(f"[[event]] {one.name}", at) for one, at in zip(self.config.events, self.sources_m, strict=True)]
+        places += [
+            (f"station {name}", at) for name, at in zip(self.receivers.names, self.receivers.position_m, strict=True)
+        ]
+        for what, at in places:
+            if np.any(at < low - 1e-6) or np.any(at > high + 1e-6):
+                ranges = ", ".join(f"{axis} in [{a:g}, {b:g}]" for axis, a, b in zip(AXES, low, high, strict=True))
+                where = ", ".join(f"{one:g}" for one in at)
+                raise self.config.wrong(f"{what} at ({where}) m; allowed: {ranges} m, the box of knots")
+
+    @cached_property
+    def _waves(self) -> waves.Config:
+        """A wave run with spectra."""
+        tables = self.config.wave_tables() | {
+            "spectra": spectra_table(self.config),
+            "source": [source_of(self.config.events[0])],
+        }
+        return waves.Config.build(tables, self.config.path)
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """Where spectra are kept, and kernels summed."""
+        return lattice_of(self._waves)
+
+    @cached_property
+    def knots(self) -> Knots:
+        """What the model is made of."""
+        axes, spacing = self.lattice.axes_m, self.config.model.spacing_m
+        made = [
+            np.linspace(a[0], a[-1], max(1, round((a[-1] - a[0]) / d)) + 1) for a, d in zip(axes, spacing, strict=True)
+        ]
+        if min(len(made[0]), len(made[1])) < 3:
+            raise self.config.wrong(
+                f"[model] spacing_m = {list(spacing)}: no knot between the sides of a box of "
+                f"{axes[0][-1] - axes[0][0]:g} x {axes[1][-1] - axes[1][0]:g} m; allowed: closer ones"
+            )
+        return Knots(made[0], made[1], made[2])
+
+    @property
+    def unknowns(self) -> int:
+        """Of the model: knots of each parameter."""
+        return len(self.knots) * len(self.config.model.parameters)
+
+    @property
+    def dt_s(self) -> float:
+        """The step of all wave runs: a tenth less than the ground's largest, so that faster models fit."""
+        return self.config.time.dt_s or 0.9 * self.setup.step_s()
+
+    @property
+    def steps(self) -> int:
+        """Of each wave run."""
+        return self.setup.steps(self.dt_s)
+
+    @cached_property
+    def cells_m(self) -> f64:
+        """(cell, 3): the middles of all cells, z fastest."""
+        h = self.config.grid.spacing_m
+        axes = [(np.arange(n) + 0.5) * h for n in self.config.grid.cells]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+    @cached_property
+    def start(self) -> dict[str, f64]:
+        """vp, vs, rho (m/s, kg/m^3) of the starting model at all cells."""
+        return self.ground_at(self.cells_m, target=False)
+
+    @property
+    def target(self) -> dict[str, f64]:
+        """The same of the ground for which data are made."""
+        return self.ground_at(self.cells_m, target=True)
+
+    def ground_at(self, points_m: f64, *, target: bool) -> dict[str, f64]:
+        """vp, vs, rho at points (n, 3): of the starting model, or of the ground for which data are made."""
+        config, x, y, z = self.config, *points_m.T
+        if not target:
+            return speeds(self.setup.medium.at(self.setup.grid, x, y, z))
+        medium = self.setup.medium
+        if config.target is not None:
+            tables = config.wave_tables() | {"media": config.to_dict()["target"]}
+            medium = medium_of(waves.Config.build(tables, config.path), self.setup.grid)
+        changes = self.target_change(points_m)
+        found = speeds(medium.at(self.setup.grid, x, y, z))
+        return {name: field * np.exp(changes[name]) for name, field in found.items()}
+
+    def target_change(self, points_m: f64) -> dict[str, f64]:
+        """Ln of what [[perturbation]]s multiply vp, vs and rho with at points (n, 3)."""
+        found = {name: np.zeros(len(points_m)) for name in ("vp", "vs", "rho")}
+        for one in self.config.perturbations:
+            distance = (points_m - np.asarray(one.centre_m)) / np.asarray(one.radius_m)
+            shape = np.exp(-np.sum(distance**2, axis=1))
+            given = {"vp": one.dlnvp, "vs": one.dlnvs, "rho": one.dlnrho}
+            if not one.dlnvp and not one.dlnrho:
+                given |= {
+                    name: ratio * one.dlnvs
+                    for name, ratio in (("vp", self.config.model.vp_per_vs), ("rho", self.config.model.rho_per_vs))
+                }
+            for name, size in given.items():
+                found[name] += np.log1p(size * shape)
+        return found
+
+    def changes(self, model: f64, points_m: f64) -> dict[str, f64]:
+        """Changes of ln vp, ln vs and ln rho at points (n, 3) that a model makes."""
+        values, found = self.knots.values(points_m), {name: np.zeros(len(points_m)) for name in ("vp", "vs", "rho")}
+        for part, scaled in zip(self.parts(model), self.config.scaling.values(), strict=True):
+            field = np.asarray(values @ part)
+            for name, ratio in scaled.items():
+                found[name] += ratio * field
+        return found
+
+    def parts(self, model: f64) -> list[f64]:
+        """A model's coefficients, parameter after parameter."""
+        return list(model.reshape(len(self.config.model.parameters), len(self.knots)))
+
+    def ground(self, model: f64) -> dict[str, f64]:
+        """vp, vs, rho at all cells of a model."""
+        changes = self.changes(model, self.cells_m)
+        return {name: field * np.exp(changes[name]) for name, field in self.start.items()}
+
+    def spectra_plan(self) -> SpectraPlan:
+        """What a wave run sums, and what it takes. UserError for samples that do not carry the band."""
+        known = [one.time_function for one in self.setup.points]
+        known.append(receiver_force(self.config, self.config.data.components[0]).time_function)
+        found = spectra_of(self._waves, max(one.frequency_above_hz(QUIET) for one in known), self.dt_s, self.steps)
+        assert found is not None
+        return found
+
+    @cached_property
+    def fastest_m_s(self) -> float:
+        """P waves, that bound the reach of windows: 10 % above those of the starting model."""
+        return 1.1 * float(self.start["vp"].max())
+
+    @cached_property
+    def pairings(self) -> tuple[Pairing, ...]:
+        """All windows: earthquake after earthquake, station after station. UserError where none is left."""
+        found, first = [], 0
+        for event, source in enumerate(self.sources_m):
+            for station, at in enumerate(self.receivers.position_m):
+                window = self.window(source, at, self._origin_s(event))
+                if window is None:
+                    continue
+                for component in self.config.data.components:
+                    found.append(Pairing(event, station, component, window, first))
+                    first += len(window.times_s)
+        if not found:
+            raise self.config.wrong(
+                f"[time] duration_s = {self.config.time.duration_s:g}: no window begins before the end; allowed: a longer run"
+            )
+        return tuple(found)
+
+    def _origin_s(self, event: int) -> float:
+        """When an earthquake's moment rate has its middle, s."""
+        point = self.setup.points[event]
+        return float(point.start_s + point.time_function.centroid_s)
+
+    def pairings_of(self, event: int) -> tuple[Pairing, ...]:
+        """The windows of an earthquake."""
+        return tuple(one for one in self.pairings if one.event == event)
+
+    @cached_property
+    def frequencies_hz(self) -> f64:
+        """Of spectra, kernels and filtered samples."""
+        return frequencies_of(self._waves)
+
+    def synthesis(self, window: Window) -> f64:
+        """What makes samples of the motion that is compared of a transform of velocity."""
+        if self.config.data.motion == "velocity":
+            return window.synthesis(self.frequencies_hz)
+        return window.synthesis(
+            self.frequencies_hz, np.asarray(1.0 / (2j * np.pi * self.frequencies_hz), np.complex128)
+        )
+
+    @property
+    def samples(self) -> int:
+        """Of all windows."""
+        last = self.pairings[-1]
+        return last.first + len(last.window.times_s)
+
+    def window(self, source_m: f64, station_m: f64, origin_s: float) -> Window | None:
+        """The window of a path: from fast waves to slow ones; None where it begins after the run's end."""
+        data, (_, f2, f3, _) = self.config.data, self.config.data.filter_hz
+        period_s = 1.0 / np.sqrt(f2 * f3)
+        length_m = float(np.linalg.norm(source_m - station_m))
+        solid = self.start["vs"] > 0
+        fastest = data.fastest_m_s or float(self.start["vp"].max())
+        slowest = data.slowest_m_s or SLOWER * float(self.start["vs"][solid].min())
+        first = max(0.0, origin_s + length_m / fastest - (data.before_s or 0.5 * period_s))
+        last = min(self.config.time.duration_s, origin_s + length_m / slowest + (data.after_s or 2.0 * period_s))
+        return Window(first, last, self.config.sample_s, self.config.band) if first < last else None
+
+    @property
+    def mask_m(self) -> float:
+        """About source and station."""
+        return self.config.model.mask_m or CELLS_MASKED * self.config.grid.spacing_m
+
+
+def speeds(material: Material) -> dict[str, f64]:
+    """vp, vs (m/s) and rho (kg/m^3) of a material."""
+    return {name: np.asarray(getattr(material, name), np.float64) for name in ("vp", "vs", "rho")}

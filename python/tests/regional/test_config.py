@@ -1,0 +1,109 @@
+"""What is wrong with a configuration of a regional inversion is said in one line, with exit code 2."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("mpi4py.MPI")
+
+import command_line
+from regional_config import CONFIG, written
+
+EVENT_TWO = CONFIG[CONFIG.index('[[event]]\nname = "two"') : CONFIG.index("[[perturbation]]")]
+
+WRONG = {
+    "no event": (("[[event]]", "[[perturbation]]"), "'name'"),
+    "twice": (('name = "two"', 'name = "one"'), '[[event]] 2 name = "one" again; allowed: a name of its own for each'),
+    "name": (('name = "two"', 'name = "t/wo"'), "because a folder is called so"),
+    "no stations": (
+        ('stations = [["A", 8000.0, 8000.0], ["B", 16000.0, 13000.0]]', ""),
+        "has no stations; allowed: stations",
+    ),
+    "filter": (
+        ("filter_hz = [0.06, 0.1, 0.25, 0.3]", "filter_hz = [0.1, 0.06, 0.25, 0.3]"),
+        "4 increasing frequencies",
+    ),
+    "filter missing": (("filter_hz = [0.06, 0.1, 0.25, 0.3]", ""), "filter_hz is missing"),
+    "components": (('components = ["x", "z"]', 'components = ["x", "x"]'), "one or more of x, y, z"),
+    "noise": (("noise = 0.05", "noise = 0.0"), "[data] noise = 0.0"),
+    "motion": (("noise = 0.05", 'motion = "acceleration"'), '"velocity" or "displacement"'),
+    "sample": (("noise = 0.05", "sample_s = 3.0"), "too seldom for 0.3 Hz; allowed: up to 1.667 s"),
+    "folder": (("noise = 0.05", 'folder = "records"'), "[[perturbation]] with [data] folder; allowed: one of them"),
+    "no data": (
+        (CONFIG[CONFIG.index("[[perturbation]]") :], ""),
+        "no data; allowed: [data] folder, or [[perturbation]]",
+    ),
+    "parameters": (
+        ("spacing_m = [2000.0, 2000.0, 2000.0]", 'spacing_m = 3e3\nparameters = ["qs"]'),
+        "one or more of vp, vs, rho",
+    ),
+    "spacing": (("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = [3000.0, 0.0, 1.0]"), "a list of 3 of them"),
+    "far knots": (("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 30000.0"), "no knot between the sides"),
+    "bits": (
+        ("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 3e3\nbits = 24"),
+        "[model] bits = 24; allowed: 16 or 32",
+    ),
+    "length": (("length_m = 4000.0", "length_m = [4000.0, 1.0]"), "[prior] length_m"),
+    "long": (("length_m = 4000.0", "length_m = 4e6\nnugget = 1e-8"), "numerically singular"),
+    "strength": (("length_m = 4000.0", "length_m = 4e3\nstrength = 0.0"), "[prior] strength = 0.0"),
+    "iterations": (("iterations = 2", "iterations = 0"), "[inversion] iterations = 0"),
+    "precision": (("iterations = 2", 'solve_precision = "half"'), '"refined" or "float64" or "float32"'),
+    "event in the sides": (
+        ("position_m = [15000.0, 8000.0, 5000.0]", "position_m = [2000.0, 8000.0, 5000.0]"),
+        "the box of knots",
+    ),
+    "station in the sides": (
+        ('["A", 8000.0, 8000.0]', '["A", 1000.0, 8000.0]'),
+        "station A at (1000, 8000, 0) m; allowed: x in",
+    ),
+    "event outside": (
+        ("position_m = [15000.0, 8000.0, 5000.0]", "position_m = [95000.0, 8000.0, 5000.0]"),
+        "outside the grid",
+    ),
+    "coarser": (("spacing_m = 1000.0\n", "spacing_m = 1000.0\ncoarser_below_m = 6000.0\n"), "cells that are all alike"),
+    "short": (
+        ("duration_s = 24.0", "duration_s = 0.5"),
+        "too short for the filter, 0.06 to 0.3 Hz; allowed: 8.33 s or more",
+    ),
+    "unresolved": (("filter_hz = [0.06, 0.1, 0.25, 0.3]", "filter_hz = [0.06, 0.1, 2.5, 3.0]"), "filter_hz up to 3 Hz"),
+    "unknown key": (("noise = 0.05", "nois = 0.02"), "did you mean 'noise'?"),
+    "unknown table": (("[inversion]", "[inversions]"), "did you mean [inversion]?"),
+    "radius": (("radius_m = [4000.0, 4000.0, 3000.0]", "radius_m = -1.0"), "[[perturbation]] 1 radius_m"),
+    "perturbation": (("dlnvs = -0.12", "dlnvs = -2.0"), "[[perturbation]] 1 dlnvs = -2.0"),
+    "mask": (("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 3e3\nmask_m = -1.0"), "[model] mask_m = -1.0"),
+    "box": (
+        ("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 3e3\nlow_m = [9e4, 9e4, 0.0]"),
+        "allowed: inside the grid",
+    ),
+    "engine": (("[inversion]", '[run]\nengine = "slurm"\n[inversion]'), '[run] engine = "slurm"'),
+    "cores": (("[inversion]", "[run]\ncores = 4096\n[inversion]"), "[run] cores = 4096"),
+}
+
+
+@pytest.mark.parametrize("change, words", WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_one_line(change, words, tmp_path):
+    config = written(tmp_path, change)
+    done = command_line.craton("regional", "run", config, cwd=tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    line = done.stderr.strip()
+    assert "\n" not in line and words in line and "allowed" in line, line
+    assert not (tmp_path / "small-run" / "states").exists()
+
+
+def test_check_tells_what_a_run_needs(tmp_path):
+    done = command_line.craton("regional", "check", written(tmp_path), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    import json
+
+    found = json.loads(done.stdout)
+    assert (found["events"], found["stations"], found["windows"], found["wave_runs"]) == (2, 2, 8, 6)
+    assert found["unknowns"] == found["knots"][0] * found["knots"][1] * found["knots"][2]
+    shown = command_line.craton("regional", "check", written(tmp_path), cwd=tmp_path)
+    assert "8 windows of 2 earthquakes at 2 stations" in shown.stdout and "6 an iteration" in shown.stdout
+
+
+def test_the_template_is_a_configuration(tmp_path):
+    text = command_line.craton("regional", "template").stdout
+    (tmp_path / "own.toml").write_text(text)
+    done = command_line.craton("regional", "check", tmp_path / "own.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
