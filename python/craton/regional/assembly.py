@@ -19,6 +19,7 @@ from craton import SymmetricMatrix
 from craton.errors import UserError
 from craton.regional.folder import StateFolder
 from craton.regional.forces import force_spectrum
+from craton.regional.measurements import Misfit
 from craton.regional.panels import KnotWeights, Pair, panel
 from craton.regional.study import Pairing, Study
 from craton.regional.wave_runs import receiver_force
@@ -97,14 +98,14 @@ class Kernels:
 
 def add_panels(
     kernels: Kernels,
-    residual: f64,
-    sigma: f64,
+    misfit: Misfit,
+    predicted: f64,
     hessian: SymmetricMatrix,
     rank: int,
     ranks: int,
     told: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> tuple[f64, f64]:
-    """Adds the panels of a rank's stations to the Hessian. residual: (d - g) / sigma of all samples.
+    """Adds the panels of a rank's stations to the Hessian. predicted: samples of all windows.
 
     Returns the rank's part of G^T C_d^-1 (d - g), and of how many windows see each unknown. Not collective; commit() follows.
     told: called with how many windows are done, of how many. UserError for samples or panels that are not finite.
@@ -125,7 +126,7 @@ def add_panels(
                 if one.event not in sources:
                     sources[one.event] = kernels.of_event(one.event)
                 values, numbers = kernels.panel(one, sources[one.event], receiver, weights)
-                scaled = values / sigma[one.samples, None]
+                scaled = misfit.rows_of(one, predicted) @ values
                 if not np.isfinite(scaled).all():
                     name = study.config.events[one.event].name
                     raise UserError(
@@ -133,7 +134,7 @@ def add_panels(
                         "allowed: spectra of finite wave runs, data above 0"
                     )
                 hessian.update_gram(scaled, numbers)
-                gradient[numbers] += scaled.T @ residual[one.samples]
+                gradient[numbers] += scaled.T @ misfit.residual_of(one, predicted)
                 coverage[numbers] += 1.0
                 done += 1
                 told(done, total)

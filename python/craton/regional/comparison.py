@@ -8,12 +8,18 @@ from numpy.typing import NDArray
 from craton.inverse.comparison import correlation
 from craton.regional.study import Study
 
-__all__ = ["RESOLVED", "correlations", "target_at_knots"]
+__all__ = ["RESOLVED", "correlations", "resolved_knots", "target_at_knots"]
 
 f64 = NDArray[np.float64]
 
-RESOLVED = 0.5
-"""Of the resolution's diagonal: above it the data tell more of a knot than the prior does."""
+RESOLVED = 1 / 3
+"""Of a standard deviation before: where data leave less of it, a knot counts as resolved."""
+
+
+def resolved_knots(study: Study, deviation: f64) -> NDArray[np.bool_]:
+    """Whether the data resolve each unknown. deviation: of each, as data and prior together leave it."""
+    before = np.repeat([study.config.strength(name) for name in study.config.model.parameters], len(study.knots))
+    return np.asarray(deviation.ravel() < RESOLVED * before)
 
 
 def target_at_knots(study: Study) -> f64:
@@ -22,10 +28,10 @@ def target_at_knots(study: Study) -> f64:
     return np.concatenate([np.log(target[name] / start[name]) for name in study.config.model.parameters])
 
 
-def correlations(study: Study, model: f64, resolution: f64 | None) -> tuple[float, float | None]:
+def correlations(study: Study, model: f64, deviation: f64 | None) -> tuple[float, float | None]:
     """Pearson's, at all knots, and at those that the data resolve; of these None where they are unknown, or fewer than 3."""
     target = target_at_knots(study)
-    resolved = None if resolution is None else resolution > RESOLVED
+    resolved = None if deviation is None else resolved_knots(study, deviation)
     if resolved is None or np.count_nonzero(resolved) < 3:
         return correlation(model, target), None
     return correlation(model, target), correlation(model[resolved], target[resolved])

@@ -128,6 +128,23 @@ class DataConfig:
         REQUIRED, _filter, "Hz; [f1, f2, f3, f4]: gain 1 from f2 to f3, 0 outside f1 to f4, no phase"
     )
     motion: str = setting("velocity", choice("velocity", "displacement"), "that is compared: velocity or displacement")
+    measure: str = setting(
+        "waveform",
+        choice("waveform", "cross_correlation", "gsdf"),
+        "of windows: their samples, or travel times and amplitudes, of all or at measured_hz (gsdf)",
+    )
+    measured_hz: tuple[float, ...] = setting(
+        (),
+        listed(number(1e-6, 1e4, "Hz"), "a list of frequencies above 0 Hz, or []"),
+        "Hz; of gsdf; []: three from f2 to f3",
+    )
+    measured_width: float = setting(
+        0.15, number(1e-3, 2), "standard deviation of a Gaussian about each, as a part of it"
+    )
+    delay_floor_s: float = setting(
+        0.0, number(0, 1e6, "s"), "s; added in squares to a travel time's standard deviation"
+    )
+    amplitude_floor: float = setting(0.0, number(0, 100), "the same of ln of an amplitude")
     components: tuple[str, ...] = setting(
         AXES, _some(AXES, "a list of one or more of x, y, z"), "of x (north), y (east) and z (down)"
     )
@@ -318,6 +335,12 @@ class Config(Configuration):
                 f"{longest_s:.4g} s, or 0"
             )
 
+        for frequency in self.data.measured_hz:
+            if not self.data.filter_hz[0] < frequency < self.data.filter_hz[3]:
+                raise self.wrong(
+                    f"[data] measured_hz has {frequency:g}; allowed: within the filter, {self.data.filter_hz[0]:g} to "
+                    f"{self.data.filter_hz[3]:g} Hz"
+                )
         (f1, _, _, f4), duration_s = self.data.filter_hz, self.time.duration_s
         if 2 * duration_s * (f4 - f1) < LEAST_FREQUENCIES:
             raise self.wrong(

@@ -63,13 +63,14 @@ class RegionalRecord(Record):
     stations: int
     windows: int
     samples: int
+    """data in all: samples, or travel times and amplitudes"""
     simulations: int = 0
     """Wave runs so far."""
     iterations: list[IterationRecord] = field(default_factory=list)
     correlation: float | None = None
     """With the target, where there is one, at all knots."""
     resolved_correlation: float | None = None
-    """The same at knots of which the data tell more than the prior."""
+    """The same at knots where the data leave less than a third of the standard deviation before."""
     failures: list[str] = field(default_factory=list)
 
     @property

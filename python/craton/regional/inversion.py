@@ -19,6 +19,7 @@ from craton.errors import UserError
 from craton.inverse.prior import Prior, misfit
 from craton.regional.comparison import correlations
 from craton.regional.folder import IterationRecord, RegionalFolder, StateFolder
+from craton.regional.measurements import Misfit
 from craton.regional.observations import Observations, make_data, read_data
 from craton.regional.prior import prior_of
 from craton.regional.progress import Display
@@ -71,7 +72,7 @@ class Inversion:
     def go(self) -> Current:
         """All of it. UserError for what failed, when all that does not need it is done."""
         self.progress.enter("data")
-        self.data = self.observed()
+        self.data = Misfit(self.study, self.observed())
         now = self.at(np.zeros(self.study.unknowns), np.zeros(self.study.unknowns), "earthquakes", 0)
         self.note(now, 0.0)
         settings = self.study.config.inversion
@@ -245,7 +246,7 @@ class Inversion:
             )
         told = "" if found is None else f"{found:11.3f}"
         self.say(
-            f"{entry.iteration:9d} {2 * entry.chi_data / study.samples:10.4f} {entry.chi_data:12.5g} {entry.chi_prior:10.4g} "
+            f"{entry.iteration:9d} {2 * entry.chi_data / self.data.size:10.4f} {entry.chi_data:12.5g} {entry.chi_prior:10.4g} "
             f"{length:7.3g} {entry.simulations:9d}  {told}"
         )
         self.saved()

@@ -15,7 +15,7 @@ from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import Seismograms, read_seismograms
 
-__all__ = ["Observations", "make_data", "predicted", "read_data"]
+__all__ = ["Observations", "make_data", "predicted", "read_data", "transforms"]
 
 f64 = NDArray[np.float64]
 
@@ -28,18 +28,13 @@ class Observations:
     sigma: f64
     """Standard deviation of each."""
 
-    def residual(self, predicted: f64) -> f64:
-        """(d - g) / sigma."""
-        return (self.observed - predicted) / self.sigma
-
-    def chi(self, predicted: f64) -> float:
-        """Half the squared residual: the first part of equation 1."""
-        return 0.5 * float(np.sum(self.residual(predicted) ** 2))
-
     def write(self, path: Path) -> None:
         """UserError where it cannot be written."""
         with replaced(path) as aside:
             write_hdf5(aside, {"observed": self.observed, "sigma": self.sigma})
+
+
+NO_DATA = Observations(np.zeros(0), np.zeros(0))
 
 
 def read_data(path: Path, study: Study) -> Observations:
@@ -66,22 +61,21 @@ def predicted(study: Study, event: int, folder: Path) -> f64:
 
 def windows_of(study: Study, event: int, seismograms: Seismograms, where: str) -> f64:
     """The same of seismograms that were read."""
-    frequencies = study.frequencies_hz
-    turned = np.exp(-2j * np.pi * np.outer(seismograms.time_s, frequencies)) * seismograms.dt_s
     rows = {name: at for at, name in enumerate(seismograms.names)}
     found = []
     for one in study.pairings_of(event):
         name = study.receivers.names[one.station]
         if name not in rows:
             raise UserError(f"{where}: no station {name}; allowed: seismograms of all stations of [receivers]")
-        transform = seismograms.velocity[rows[name], "xyz".index(one.component)].astype(np.float64) @ turned
-        found.append(study.synthesis(one.window) @ _pairs(transform))
+        samples = seismograms.velocity[rows[name], "xyz".index(one.component)]
+        found.append(study.synthesis(one.window) @ transforms(study, seismograms, samples))
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def _pairs(transform: NDArray[np.complex128]) -> f64:
-    """Real and imaginary parts in turn."""
-    return np.ascontiguousarray(transform).view(np.float64)
+def transforms(study: Study, seismograms: Seismograms, samples: NDArray[np.float32]) -> f64:
+    """The Fourier transform of a trace at the study's frequencies: real and imaginary parts in turn."""
+    turned = seismograms.dt_s * np.exp(-2j * np.pi * np.outer(seismograms.time_s, study.frequencies_hz))
+    return np.ascontiguousarray(samples.astype(np.float64) @ turned).view(np.float64)
 
 
 def make_data(study: Study, quiet: f64, *, add_noise: bool) -> Observations:

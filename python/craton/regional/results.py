@@ -10,13 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton.described import Described
 from craton.errors import UserError
-from craton.regional.comparison import RESOLVED
+from craton.regional.comparison import resolved_knots
 from craton.regional.config import load_config
 from craton.regional.folder import RegionalFolder, RegionalRecord
-from craton.regional.observations import Observations, read_data
+from craton.regional.measurements import Misfit
+from craton.regional.observations import Observations, read_data, transforms
 from craton.regional.step import predicted_of_state
-from craton.regional.study import Study
+from craton.regional.study import Pairing, Study
+from craton.regional.windows import Window
 from craton.runs.files import read_hdf5
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.results import read_seismograms
 
 __all__ = ["Results", "read_results"]
 
@@ -38,6 +42,8 @@ class Results(Described):
     """diagonal of the resolution: 0 where the data say nothing, 1 where they say all"""
     coverage: f64 | None
     """how many windows see each knot"""
+    state: int
+    """number of its folder in states/"""
     data: Observations
     first: f64
     """predicted samples of the starting model"""
@@ -54,12 +60,22 @@ class Results(Described):
 
     def fit(self, predicted: f64) -> float:
         """2 chi / N of the data: 1 where they fit as well as their noise lets them."""
-        return 2.0 * self.data.chi(predicted) / len(predicted)
+        found = Misfit(self.study, self.data)
+        return 2.0 * found.chi(predicted) / found.size
 
     @property
     def resolved(self) -> NDArray[np.bool_] | None:
-        """Knots of which the data tell more than the prior; None where no step was taken."""
-        return None if self.resolution is None else self.resolution > RESOLVED
+        """Knots at which the data leave less than a third of the standard deviation before; None where no step was taken."""
+        return (
+            None if self.deviation is None else resolved_knots(self.study, self.deviation).reshape(self.deviation.shape)
+        )
+
+    def motion(self, state: int, one: Pairing, window: Window) -> f64:
+        """What a model's wave run has of one station and component, filtered, at the times of any window."""
+        run = read_seismograms(WavesFolder(self.folder.state(state).event(self.record.events[one.event])))
+        name, axis = self.study.receivers.names[one.station], "xyz".index(one.component)
+        transform = transforms(self.study, run, run.velocity[run.names.index(name), axis])
+        return self.study.synthesis(window) @ transform
 
     def field(self, parameter: str, points_m: ArrayLike, values: f64 | None = None) -> f64:
         """A parameter's change at points (n, 3) in m; UserError for one that was not sought.
@@ -99,6 +115,5 @@ def read_results(path: str | os.PathLike[str]) -> Results:
         raise UserError(f"{folder.model}: no dataset change; allowed: what craton regional run wrote")
     first, last = (predicted_of_state(study, folder.state(number)) for number in (0, int(content["state"])))
     known = [of_knots(name) for name in ("deviation", "resolution", "coverage")]
-    return Results(
-        folder, record, study, change, known[0], known[1], known[2], read_data(folder.data, study), first, last
-    )
+    data, state = read_data(folder.data, study), int(content["state"])
+    return Results(folder, record, study, change, known[0], known[1], known[2], state, data, first, last)

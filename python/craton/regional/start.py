@@ -14,6 +14,8 @@ from craton.regional.comparison import correlations
 from craton.regional.config import Config, load_config
 from craton.regional.folder import RegionalFolder, RegionalRecord
 from craton.regional.inversion import Inversion, write_model
+from craton.regional.measurements import Misfit
+from craton.regional.observations import NO_DATA
 from craton.regional.prior import prior_of
 from craton.regional.study import Study
 from craton.runs.agreement import ALONE
@@ -122,8 +124,8 @@ class _Run:
         step = read_hdf5(folder.state(linearised[0].state).step) if linearised else None
         record.stopped_because, record.simulations = work.stopped_because, work.simulations
         if study.config.is_synthetic:
-            resolution = None if step is None else np.asarray(step["resolution"])
-            record.correlation, record.resolved_correlation = correlations(study, now.model, resolution)
+            deviation = None if step is None else np.asarray(step["deviation"])
+            record.correlation, record.resolved_correlation = correlations(study, now.model, deviation)
         write_model(folder.model, study, now, step)
         if not study.config.run.keep_spectra:
             now.state.drop_spectra()
@@ -174,5 +176,5 @@ class _Run:
             events=[one.name for one in config.events],
             stations=len(study.receivers),
             windows=len(study.pairings),
-            samples=study.samples,
+            samples=Misfit(study, NO_DATA).size,
         )

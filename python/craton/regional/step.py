@@ -24,6 +24,7 @@ from craton.inverse.prior import misfit
 from craton.regional.assembly import Kernels, add_panels
 from craton.regional.config import load_config
 from craton.regional.folder import RegionalFolder, StateFolder
+from craton.regional.measurements import Misfit
 from craton.regional.observations import Observations, predicted, read_data
 from craton.regional.prior import prior_of
 from craton.regional.study import Study
@@ -47,11 +48,11 @@ def solve_state(
     config = on_root(comm, lambda: load_config(folder.config).replaced("run", **folder.read_run()))
     study, state = Study(config), folder.state(number)
     data, at = on_root(comm, lambda: _what_is_known(folder, study, state))
-    residual = data.residual(at["predicted"])
+    compared = Misfit(study, data)
     world = craton.World(comm, ranks_per_node)
     hessian = SymmetricMatrix(world, study.unknowns, dtype="float64")
     begun = time.monotonic()
-    gradient, coverage = _assembled(study, state, residual, data.sigma, hessian, comm, console)
+    gradient, coverage = _assembled(study, state, compared, at["predicted"], hessian, comm, console)
     assemble_s = time.monotonic() - begun
     if config.inversion.keep_hessian:
         full = ConvergentMatrix(world, study.unknowns, study.unknowns)
@@ -79,7 +80,7 @@ def solve_state(
         "coverage": coverage,
         "deviation": deviation,
         "resolution": resolution,
-        "chi_data": 0.5 * float(np.sum(residual**2)),
+        "chi_data": compared.chi(at["predicted"]),
         "chi_prior": misfit(at["model"] - prior.mean, at["weights"]),
         "solved_in": equations.told,
         "assemble_s": assemble_s,
@@ -117,8 +118,8 @@ def predicted_of_state(study: Study, state: StateFolder) -> f64:
 def _assembled(
     study: Study,
     state: StateFolder,
-    residual: f64,
-    sigma: f64,
+    compared: Misfit,
+    predicted: f64,
     hessian: SymmetricMatrix,
     comm: MPI.Comm,
     console: Console | None,
@@ -128,7 +129,7 @@ def _assembled(
     parts = np.zeros((2, study.unknowns))
     with ProgressBar("Assembling", 1, "windows", console) as bar:
         try:
-            parts[:] = add_panels(Kernels(study, state), residual, sigma, hessian, comm.rank, comm.size, bar.update)
+            parts[:] = add_panels(Kernels(study, state), compared, predicted, hessian, comm.rank, comm.size, bar.update)
         except UserError as found:
             problem = found
     problems = [one for one in comm.allgather(None if problem is None else str(problem)) if one]

@@ -232,6 +232,12 @@ class Study:
         )
 
     @property
+    def measured_hz(self) -> tuple[float, ...]:
+        """Frequencies at which gsdf measures."""
+        _, f2, f3, _ = self.config.data.filter_hz
+        return self.config.data.measured_hz or (f2, float(np.sqrt(f2 * f3)), f3)
+
+    @property
     def samples(self) -> int:
         """Of all windows."""
         last = self.pairings[-1]

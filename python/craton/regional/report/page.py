@@ -89,8 +89,8 @@ def _words(results: Results) -> Text:
     words = (
         f"{record.windows:,} windows of {counted(len(record.events), 'earthquake')} at {counted(record.stations, 'station')} were "
         f"inverted for {' and '.join(record.parameters)} by {record.simulations} wave runs in three dimensions. 2 χ / N fell from "
-        f"{results.fit(results.first):.3g} to {record.fit:.3g}. Of {unresolved:.0%} of the knots the "
-        "prior tells more than the data: these are hatched."
+        f"{results.fit(results.first):.3g} to {record.fit:.3g}. At {unresolved:.0%} of the knots "
+        "more than a third of the standard deviation before is left: these are not resolved, and hatched."
     )
     if record.correlation is not None:
         words += f" The correlation with the target is {record.correlation:.3f}"
@@ -123,7 +123,7 @@ def _ground(results: Results, name: str) -> list[Block]:
     return [
         Picture(
             pictures.slices_figure(results, name),
-            f"{what} at depths, beside the starting model. Hatched: knots of which the data tell less than the prior. "
+            f"{what} at depths, beside the starting model. Hatched: not resolved. "
             "Triangles: stations; stars: earthquakes.",
             seen,
         ),
@@ -144,11 +144,12 @@ def _resolution(results: Results, name: str) -> list[Block]:
     return [
         Picture(
             pictures.resolution_figure(results, name),
-            f"Diagonal of the resolution of {pictures.LABELS[name]}: 1 where the data determine a knot, 0 where they say nothing.",
-            f"Slices from dark (0) to bright (1); the sum is {trace:.0f} of {results.resolution[number].size} knots.",
+            f"What the data leave of the standard deviation of {pictures.LABELS[name]} before: dark where they say nothing.",
+            f"Slices from bright to dark, {after.min() / before:.2f} to {after.max() / before:.2f}.",
         ),
         Text(
-            f"The data determine {trace:.0f} of {results.resolution[number].size} unknowns of {name}. Standard deviations: "
+            f"The data determine {trace:.0f} of {results.resolution[number].size} unknowns of {name} (the trace of "
+            f"the resolution). Standard deviations: "
             f"{100 * before:.3g} % before, {100 * after.min():.2g} to {100 * after.max():.2g} % after."
         ),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from craton.pages.figures import Figures, new_figure
 from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, drawing
-from craton.regional.comparison import RESOLVED, target_at_knots
+from craton.regional.comparison import target_at_knots
+from craton.regional.measurements import Misfit
 from craton.regional.results import Results, read_results
 from craton.regional.study import Pairing
+from craton.regional.windows import Window
 
 __all__ = ["figures", "fits_figure", "misfit_figure", "resolution_figure", "sections_figure", "slices_figure"]
 
@@ -24,6 +27,8 @@ COLOURS = "RdBu"
 PIXELS = 80
 """Along the longer side of a slice."""
 MOST_SLICES, MOST_WINDOWS = 4, 12
+SMOOTHER = 8
+"""Points of a line for each sample."""
 LABELS = {"vp": "dln vp", "vs": "dln vs", "rho": "dln ρ"}
 ROWS = {"target": "target", "found": "found"}
 
@@ -35,7 +40,7 @@ def figures(folder: str | os.PathLike[str]) -> Figures:
     for name in results.record.parameters:
         found[f"slices-{name}"] = slices_figure(results, name)
         found[f"sections-{name}"] = sections_figure(results, name)
-        if results.resolution is not None:
+        if results.deviation is not None:
             found[f"resolution-{name}"] = resolution_figure(results, name)
     found["fits"] = fits_figure(results)
     return found
@@ -153,22 +158,26 @@ def sections_figure(results: Results, parameter: str) -> Figure:
 
 @drawing
 def resolution_figure(results: Results, parameter: str) -> Figure:
-    """The diagonal of the resolution, depth by depth."""
-    assert results.resolution is not None
+    """What part of the standard deviation before data and prior leave, depth by depth."""
+    assert results.deviation is not None
+    left = (
+        results.deviation
+        / np.array([results.study.config.strength(one) for one in results.record.parameters])[:, None, None, None]
+    )
     number, depths = results.record.parameters.index(parameter), shown_depths(results)
     figure = new_figure(2.1 * len(depths) + 0.7, 2.6)
     axes = figure.subplots(1, len(depths), squeeze=False, sharey=True)[0]
     x, y, z = results.study.knots.axes_m
     for axis, depth in zip(axes, depths, strict=True):
         shade = axis.pcolormesh(
-            y / 1e3, x / 1e3, results.resolution[number][:, :, depth], cmap="viridis", vmin=0, vmax=1, rasterized=True
+            y / 1e3, x / 1e3, left[number][:, :, depth], cmap="viridis_r", vmin=0, vmax=1, rasterized=True
         )
         axis.set_aspect("equal")
         axis.set_title(f"{z[depth] / 1e3:.3g} km")
         axis.set_xlabel("east, km")
         _marks(axis, results)
     axes[0].set_ylabel("north, km")
-    figure.colorbar(shade, ax=axes, label="resolution", shrink=0.8)
+    figure.colorbar(shade, ax=axes, label="error left", shrink=0.8)
     return figure
 
 
@@ -191,8 +200,8 @@ def misfit_figure(results: Results) -> Figure:
 def shown_windows(results: Results) -> list[Pairing]:
     """Windows from the worst fit at the start to the best, evenly."""
     study = results.study
-    residual = results.data.residual(results.first)
-    worst = sorted(study.pairings, key=lambda one: -float(np.mean(residual[one.samples] ** 2)))
+    misfit = Misfit(study, results.data)
+    worst = sorted(study.pairings, key=lambda one: -float(np.mean(misfit.residual_of(one, results.first) ** 2)))
     return [
         worst[at] for at in sorted({round(at) for at in np.linspace(0, len(worst) - 1, min(MOST_WINDOWS, len(worst)))})
     ]
@@ -206,11 +215,11 @@ def fits_figure(results: Results) -> Figure:
     figure = new_figure(9.0, 1.5 * rows + 0.4)
     axes = figure.subplots(rows, min(3, len(shown)), squeeze=False).ravel()
     for axis, one in zip(axes, shown, strict=False):
-        part, times = one.samples, one.window.times_s
-        scale = float(np.abs(results.data.observed[part]).max()) or 1.0
-        axis.plot(times, results.first[part] / scale, color=SECOND, linewidth=1.0, label="start")
-        axis.plot(times, results.data.observed[part] / scale, color=OBSERVED, linewidth=1.3, label="observed")
-        axis.plot(times, results.last[part] / scale, color=ACCENT, linewidth=1.0, linestyle="--", label="found")
+        observed, fine = results.data.observed[one.samples], finer(one.window)
+        scale = float(np.abs(observed).max()) or 1.0
+        for state, colour, name in ((0, SECOND, "start"), (results.state, ACCENT, "found")):
+            axis.plot(fine.times_s, results.motion(state, one, fine) / scale, color=colour, linewidth=1.0, label=name)
+        axis.plot(one.window.times_s, observed / scale, ".", color=OBSERVED, markersize=3, label="observed")
         name = f"{results.study.config.events[one.event].name}, {results.study.receivers.names[one.station]} {one.component}"
         axis.set_title(name, fontsize=8)
         axis.set_yticks([])
@@ -218,10 +227,15 @@ def fits_figure(results: Results) -> Figure:
         axis.set_visible(False)
     for axis in axes[max(0, len(shown) - 3) : len(shown)]:
         axis.set_xlabel("s")
-    axes[0].legend(loc="upper left", fontsize=7)
+    axes[0].legend(loc="lower right", fontsize=7)
     return figure
 
 
+def finer(window: Window) -> Window:
+    """The same window with samples for a smooth line."""
+    return replace(window, step_s=window.step_s / SMOOTHER)
+
+
 def unresolved_part(results: Results) -> float:
-    """Of all knots, those of which the prior tells more than the data."""
-    return 1.0 if results.resolution is None else float(np.mean(results.resolution <= RESOLVED))
+    """Of all knots, those that the data do not resolve."""
+    return 1.0 if results.resolved is None else float(np.mean(~results.resolved))
