@@ -20,6 +20,7 @@ from craton.errors import UserError
 from craton.regional.folder import StateFolder
 from craton.regional.forces import force_spectrum
 from craton.regional.measurements import Misfit
+from craton.regional.observations import Predicted, parts
 from craton.regional.panels import KnotWeights, Pair, panel
 from craton.regional.study import Pairing, Study
 from craton.regional.wave_runs import receiver_force
@@ -38,6 +39,8 @@ class Kernels:
 
     study: Study
     state: StateFolder
+    corrections: f64
+    """of the model, values of study.corrections"""
 
     def spectra(self, folder: WavesFolder) -> tuple[Spectra, Spectra | None]:
         """Strains, and velocities where density changes."""
@@ -86,7 +89,8 @@ class Kernels:
         ends = study.sources_m[one.event], study.receivers.position_m[one.station]
         begins_s = study.setup.points[one.event].start_s
         touched = study.knots.within_reach(*ends, one.window.reach_s - begins_s, study.fastest_m_s)
-        pair = Pair(source[0], receiver[0], self.forces[one.component], source[1], receiver[1])
+        factor = study.corrections.factor(self.corrections, one.event, one.station, study.frequencies_hz)
+        pair = Pair(source[0], receiver[0], self.forces[one.component] / factor, source[1], receiver[1])
         found = panel(
             pair, self.masked(weights, one), touched, one.window, config.changed, config.data.motion == "velocity"
         )
@@ -95,17 +99,30 @@ class Kernels:
         numbers = [number * len(study.knots) + touched for number in range(len(columns))]
         return np.hstack(columns), np.concatenate(numbers).astype(np.int32)
 
+    def with_corrections(self, one: Pairing, predicted: Predicted, values: f64, numbers: i32) -> tuple[f64, i32]:
+        """The same panel, and columns for the corrections that act on the window."""
+        study = self.study
+        transform = predicted.transforms[study.pairings.index(one)]
+        more = study.corrections.derivatives(transform, one.event, one.station, study.frequencies_hz)
+        if not more:
+            return values, numbers
+        synthesis = study.synthesis(one.window)
+        columns = np.stack([synthesis @ parts(each) for each in more.values()], axis=1)
+        return np.hstack([values, columns]), np.concatenate(
+            [numbers, study.unknowns_of_ground + np.array(list(more))]
+        ).astype(np.int32)
+
 
 def add_panels(
     kernels: Kernels,
     misfit: Misfit,
-    predicted: f64,
+    predicted: Predicted,
     hessian: SymmetricMatrix,
     rank: int,
     ranks: int,
     told: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> tuple[f64, f64]:
-    """Adds the panels of a rank's stations to the Hessian. predicted: samples of all windows.
+    """Adds the panels of a rank's stations to the Hessian. predicted: at the model.
 
     Returns the rank's part of G^T C_d^-1 (d - g), and of how many windows see each unknown. Not collective; commit() follows.
     told: called with how many windows are done, of how many. UserError for samples or panels that are not finite.
@@ -126,7 +143,8 @@ def add_panels(
                 if one.event not in sources:
                     sources[one.event] = kernels.of_event(one.event)
                 values, numbers = kernels.panel(one, sources[one.event], receiver, weights)
-                scaled = misfit.rows_of(one, predicted) @ values
+                values, numbers = kernels.with_corrections(one, predicted, values, numbers)
+                scaled = misfit.rows_of(one, predicted.samples) @ values
                 if not np.isfinite(scaled).all():
                     name = study.config.events[one.event].name
                     raise UserError(
@@ -134,7 +152,7 @@ def add_panels(
                         "allowed: spectra of finite wave runs, data above 0"
                     )
                 hessian.update_gram(scaled, numbers)
-                gradient[numbers] += scaled.T @ misfit.residual_of(one, predicted)
+                gradient[numbers] += scaled.T @ misfit.residual_of(one, predicted.samples)
                 coverage[numbers] += 1.0
                 done += 1
                 told(done, total)

@@ -19,7 +19,7 @@ RESOLVED = 1 / 3
 def resolved_knots(study: Study, deviation: f64) -> NDArray[np.bool_]:
     """Whether the data resolve each unknown. deviation: of each, as data and prior together leave it."""
     before = np.repeat([study.config.strength(name) for name in study.config.model.parameters], len(study.knots))
-    return np.asarray(deviation.ravel() < RESOLVED * before)
+    return np.asarray(deviation.ravel()[: len(before)] < RESOLVED * before)
 
 
 def target_at_knots(study: Study) -> f64:
@@ -30,8 +30,8 @@ def target_at_knots(study: Study) -> f64:
 
 def correlations(study: Study, model: f64, deviation: f64 | None) -> tuple[float, float | None]:
     """Pearson's, at all knots, and at those that the data resolve; of these None where they are unknown, or fewer than 3."""
-    target = target_at_knots(study)
+    target, ground = target_at_knots(study), model[: study.unknowns_of_ground]
     resolved = None if deviation is None else resolved_knots(study, deviation)
     if resolved is None or np.count_nonzero(resolved) < 3:
-        return correlation(model, target), None
-    return correlation(model, target), correlation(model[resolved], target[resolved])
+        return correlation(ground, target), None
+    return correlation(ground, target), correlation(ground[resolved], target[resolved])

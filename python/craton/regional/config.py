@@ -199,6 +199,21 @@ class PriorConfig:
 
 
 @dataclass(frozen=True)
+class CorrectionsConfig:
+    """What is not known of earthquakes and stations: standard deviations of unknowns that are sought with the ground; 0: none."""
+
+    event_time_s: float = setting(0.0, number(0, 1e4, "s"), "s; of origin times")
+    event_amplitude: float = setting(0.0, number(0, 10), "of ln of moments")
+    station_time_s: float = setting(0.0, number(0, 1e4, "s"), "s; of stations' delays")
+    station_amplitude: float = setting(0.0, number(0, 10), "of ln of stations' amplification")
+
+
+@dataclass(frozen=True)
+class ErrorsConfig(CorrectionsConfig):
+    """Standard deviations of errors that data made for a target get: as if a catalogue were wrong; 0: none."""
+
+
+@dataclass(frozen=True)
 class InversionConfig:
     """Gauss-Newton steps."""
 
@@ -242,7 +257,9 @@ class Config(Configuration):
         "data": DataConfig,
         "model": ModelConfig,
         "prior": PriorConfig,
+        "corrections": CorrectionsConfig,
         "inversion": InversionConfig,
+        "errors": ErrorsConfig,
         "target": MediaConfig,
         **{name: waves.TABLES[name] for name in GROUND},
     }
@@ -253,7 +270,9 @@ class Config(Configuration):
     data: DataConfig
     model: ModelConfig
     prior: PriorConfig
+    corrections: CorrectionsConfig
     inversion: InversionConfig
+    errors: ErrorsConfig
     target: MediaConfig | None
     grid: GridConfig
     time: TimeConfig

@@ -18,9 +18,11 @@ from craton._launch import CRATON
 from craton.errors import UserError
 from craton.inverse.prior import Prior, misfit
 from craton.regional.comparison import correlations
+from craton.regional.config import CorrectionsConfig
+from craton.regional.corrections import Corrections
 from craton.regional.folder import IterationRecord, RegionalFolder, StateFolder
 from craton.regional.measurements import Misfit
-from craton.regional.observations import Observations, make_data, read_data
+from craton.regional.observations import Observations, make_data, predicted, read_data
 from craton.regional.prior import prior_of
 from craton.regional.progress import Display
 from craton.regional.step import predicted_of_state
@@ -111,9 +113,12 @@ class Inversion:
             if not target.ground.is_file():
                 write_ground(target.ground, study.config, study.target)
             self.simulate(target, "data", "target", spectra=False)
-            found = make_data(study, predicted_of_state(study, target), add_noise=True)
+            folders = [target.event(one.name) for one in study.config.events]
+            found = make_data(study, predicted(study, folders, study.catalogue, study.errors).samples, add_noise=True)
         else:
-            found = make_data(study, predicted_of_state(study, _Given(Path(study.config.data.folder))), add_noise=False)
+            folders = [Path(study.config.data.folder) / one.name for one in study.config.events]
+            given = predicted(study, folders, Corrections(CorrectionsConfig(), 0, 0), np.zeros(0))
+            found = make_data(study, given.samples, add_noise=False)
         found.write(file)
         return found
 
@@ -128,7 +133,7 @@ class Inversion:
         if not state.ground.is_file():
             write_ground(state.ground, self.study.config, self.study.ground(model))
         self.simulate(state, phase, f"iteration {iteration}", spectra=True)
-        return Current(state, model, weights, predicted_of_state(self.study, state))
+        return Current(state, model, weights, predicted_of_state(self.study, state, model).samples)
 
     def simulate(self, state: StateFolder, phase: str, where: str, *, spectra: bool) -> None:
         """Runs the earthquakes in a state's ground."""
@@ -209,6 +214,10 @@ class Inversion:
         for halving in range(self.study.config.inversion.step_halvings + 1):
             length = 0.5**halving
             model = now.model + length * step
+            if wrong := self.study.wrong_ground(model):
+                self.say(f"a step of {length:g} is too long: {wrong}")
+                totals.append(np.inf)
+                continue
             tried = self.at(model, now.weights + length * (after - now.weights), "earthquakes", iteration)
             totals.append(self.total(tried))
             if totals[-1] < before:
@@ -257,17 +266,6 @@ class Inversion:
         return sum(1 for _ in self.folder.path.glob("states/*/*/*/record.json"))
 
 
-class _Given(StateFolder):
-    """Seismograms that the user has brought: a folder for each earthquake."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, -1)
-
-    def event(self, name: str) -> Path:
-        """The folder of an earthquake's seismograms."""
-        return self.path / name
-
-
 def _complain(outcome: Outcome, folder: RegionalFolder) -> None:
     if outcome.failures:
         left = f", {len(outcome.left)} tasks wait for it" if outcome.left else ""
@@ -280,10 +278,11 @@ def _complain(outcome: Outcome, folder: RegionalFolder) -> None:
 def write_model(path: Path, study: Study, now: Current, step: dict[str, Any] | None) -> None:
     """model.h5: changes of the ground at knots (parameter, x, y, z), and what is known of them."""
     shape = (len(study.config.model.parameters), *study.knots.counts)
-    content: dict[str, Any] = {"change": now.model.reshape(shape)}
+    content: dict[str, Any] = {"change": now.model[: study.unknowns_of_ground].reshape(shape)}
     for name in ("deviation", "resolution", "coverage"):
         if step is not None:
-            content[name] = np.asarray(step[name]).reshape(shape)
+            content[name] = np.asarray(step[name])[: study.unknowns_of_ground].reshape(shape)
+    content["corrections"] = now.model[study.unknowns_of_ground :]
     content |= {f"{axis}_m": at for axis, at in zip("xyz", study.knots.axes_m, strict=True)}
     content |= {"parameters": " ".join(study.config.model.parameters), "state": now.state.number}
     with replaced(path) as aside:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.regional.corrections import Corrections
 from craton.regional.study import Study
 from craton.regional.windows import Window
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.seismology.wave_run.folder import WavesFolder
-from craton.seismology.wave_run.results import Seismograms, read_seismograms
+from craton.seismology.wave_run.results import read_seismograms
 
-__all__ = ["Observations", "make_data", "predicted", "read_data", "transforms"]
+__all__ = ["NO_DATA", "Observations", "Predicted", "make_data", "parts", "predicted", "read_data", "samples_of"]
 
 f64 = NDArray[np.float64]
 
@@ -51,31 +53,48 @@ def read_data(path: Path, study: Study) -> Observations:
     return found
 
 
-def predicted(study: Study, event: int, folder: Path) -> f64:
-    """Filtered samples of an earthquake's windows, one after the other, of the seismograms in a folder.
+@dataclass(frozen=True)
+class Predicted:
+    """What wave runs say of all windows."""
 
-    UserError where stations of the configuration are missing in it.
+    transforms: NDArray[np.complex128]
+    """(window, frequency), of velocity, with corrections"""
+    samples: f64
+    """filtered, of all windows, one after the other"""
+
+
+def predicted(study: Study, folders: Sequence[Path], corrections: Corrections, values: f64) -> Predicted:
+    """What the seismograms in a folder for each earthquake predict, with corrections of some values.
+
+    UserError where stations of the configuration are missing in one.
     """
-    return windows_of(study, event, read_seismograms(WavesFolder(folder)), str(folder))
+    found = np.zeros((len(study.pairings), len(study.frequencies_hz)), np.complex128)
+    for event, folder in enumerate(folders):
+        own = [(number, one) for number, one in enumerate(study.pairings) if one.event == event]
+        if not own:
+            continue
+        seismograms = read_seismograms(WavesFolder(folder))
+        rows = {name: at for at, name in enumerate(seismograms.names)}
+        turned = seismograms.dt_s * np.exp(-2j * np.pi * np.outer(seismograms.time_s, study.frequencies_hz))
+        for number, one in own:
+            name = study.receivers.names[one.station]
+            if name not in rows:
+                raise UserError(f"{folder}: no station {name}; allowed: seismograms of all stations of [receivers]")
+            trace = seismograms.velocity[rows[name], "xyz".index(one.component)].astype(np.float64)
+            found[number] = corrections.factor(values, event, one.station, study.frequencies_hz) * (trace @ turned)
+    return Predicted(found, samples_of(study, found))
 
 
-def windows_of(study: Study, event: int, seismograms: Seismograms, where: str) -> f64:
-    """The same of seismograms that were read."""
-    rows = {name: at for at, name in enumerate(seismograms.names)}
-    found = []
-    for one in study.pairings_of(event):
-        name = study.receivers.names[one.station]
-        if name not in rows:
-            raise UserError(f"{where}: no station {name}; allowed: seismograms of all stations of [receivers]")
-        samples = seismograms.velocity[rows[name], "xyz".index(one.component)]
-        found.append(study.synthesis(one.window) @ transforms(study, seismograms, samples))
-    return np.concatenate(found) if found else np.zeros(0)
+def samples_of(study: Study, transforms: NDArray[np.complex128]) -> f64:
+    """Filtered samples of all windows of transforms of velocity, (window, frequency)."""
+    return np.concatenate(
+        [study.synthesis(one.window) @ parts(row) for one, row in zip(study.pairings, transforms, strict=True)]
+    )
 
 
-def transforms(study: Study, seismograms: Seismograms, samples: NDArray[np.float32]) -> f64:
-    """The Fourier transform of a trace at the study's frequencies: real and imaginary parts in turn."""
-    turned = seismograms.dt_s * np.exp(-2j * np.pi * np.outer(seismograms.time_s, study.frequencies_hz))
-    return np.ascontiguousarray(samples.astype(np.float64) @ turned).view(np.float64)
+def parts(transform: NDArray[np.complex128]) -> f64:
+    """Real and imaginary parts in turn, along the last axis."""
+    return np.ascontiguousarray(transform).view(np.float64)
 
 
 def make_data(study: Study, quiet: f64, *, add_noise: bool) -> Observations:

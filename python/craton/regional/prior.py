@@ -41,4 +41,7 @@ def prior_of(study: Study) -> Prior:
     for number, name in enumerate(config.model.parameters):
         block = ParameterBlock(f"dln{name}", number * size, len(lateral), len(z))
         parts.append(Separable(block, np.asarray(lateral / config.strength(name) ** 2, np.float64), z))
-    return Prior(tuple(parts), np.zeros(study.unknowns))
+    prior = Prior(tuple(parts), np.zeros(study.unknowns_of_ground))
+    return (
+        prior.with_corrections(study.corrections.prior(study.unknowns_of_ground)) if study.corrections.size else prior
+    )

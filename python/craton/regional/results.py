@@ -14,13 +14,11 @@ from craton.regional.comparison import resolved_knots
 from craton.regional.config import load_config
 from craton.regional.folder import RegionalFolder, RegionalRecord
 from craton.regional.measurements import Misfit
-from craton.regional.observations import Observations, read_data, transforms
+from craton.regional.observations import Observations, Predicted, parts, read_data
 from craton.regional.step import predicted_of_state
 from craton.regional.study import Pairing, Study
 from craton.regional.windows import Window
 from craton.runs.files import read_hdf5
-from craton.seismology.wave_run.folder import WavesFolder
-from craton.seismology.wave_run.results import read_seismograms
 
 __all__ = ["Results", "read_results"]
 
@@ -45,9 +43,9 @@ class Results(Described):
     state: int
     """number of its folder in states/"""
     data: Observations
-    first: f64
-    """predicted samples of the starting model"""
-    last: f64
+    first: Predicted
+    """by the starting model"""
+    last: Predicted
     """and of this one"""
 
     def _facts(self) -> dict[str, object]:
@@ -58,10 +56,10 @@ class Results(Described):
             "2 chi / N": f"{self.fit(self.first):.3g} to {self.fit(self.last):.3g}",
         }
 
-    def fit(self, predicted: f64) -> float:
+    def fit(self, by: Predicted) -> float:
         """2 chi / N of the data: 1 where they fit as well as their noise lets them."""
         found = Misfit(self.study, self.data)
-        return 2.0 * found.chi(predicted) / found.size
+        return 2.0 * found.chi(by.samples) / found.size
 
     @property
     def resolved(self) -> NDArray[np.bool_] | None:
@@ -70,12 +68,9 @@ class Results(Described):
             None if self.deviation is None else resolved_knots(self.study, self.deviation).reshape(self.deviation.shape)
         )
 
-    def motion(self, state: int, one: Pairing, window: Window) -> f64:
-        """What a model's wave run has of one station and component, filtered, at the times of any window."""
-        run = read_seismograms(WavesFolder(self.folder.state(state).event(self.record.events[one.event])))
-        name, axis = self.study.receivers.names[one.station], "xyz".index(one.component)
-        transform = transforms(self.study, run, run.velocity[run.names.index(name), axis])
-        return self.study.synthesis(window) @ transform
+    def motion(self, by: Predicted, one: Pairing, window: Window) -> f64:
+        """The predicted motion of one station and component, filtered, at the times of any window."""
+        return self.study.synthesis(window) @ parts(by.transforms[self.study.pairings.index(one)])
 
     def field(self, parameter: str, points_m: ArrayLike, values: f64 | None = None) -> f64:
         """A parameter's change at points (n, 3) in m; UserError for one that was not sought.
@@ -113,7 +108,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     change = of_knots("change")
     if change is None:
         raise UserError(f"{folder.model}: no dataset change; allowed: what craton regional run wrote")
-    first, last = (predicted_of_state(study, folder.state(number)) for number in (0, int(content["state"])))
+    states = [folder.state(number) for number in (0, int(content["state"]))]
+    first, last = (predicted_of_state(study, at, np.asarray(at.read_model()["model"], np.float64)) for at in states)
     known = [of_knots(name) for name in ("deviation", "resolution", "coverage")]
     data, state = read_data(folder.data, study), int(content["state"])
     return Results(folder, record, study, change, known[0], known[1], known[2], state, data, first, last)

@@ -25,7 +25,7 @@ from craton.regional.assembly import Kernels, add_panels
 from craton.regional.config import load_config
 from craton.regional.folder import RegionalFolder, StateFolder
 from craton.regional.measurements import Misfit
-from craton.regional.observations import Observations, predicted, read_data
+from craton.regional.observations import Observations, Predicted, predicted, read_data
 from craton.regional.prior import prior_of
 from craton.regional.study import Study
 from craton.runs.agreement import on_root
@@ -52,7 +52,7 @@ def solve_state(
     world = craton.World(comm, ranks_per_node)
     hessian = SymmetricMatrix(world, study.unknowns, dtype="float64")
     begun = time.monotonic()
-    gradient, coverage = _assembled(study, state, compared, at["predicted"], hessian, comm, console)
+    gradient, coverage = _assembled(study, state, at["model"], compared, at["predicted"], hessian, comm, console)
     assemble_s = time.monotonic() - begun
     if config.inversion.keep_hessian:
         full = ConvergentMatrix(world, study.unknowns, study.unknowns)
@@ -80,7 +80,7 @@ def solve_state(
         "coverage": coverage,
         "deviation": deviation,
         "resolution": resolution,
-        "chi_data": compared.chi(at["predicted"]),
+        "chi_data": compared.chi(at["predicted"].samples),
         "chi_prior": misfit(at["model"] - prior.mean, at["weights"]),
         "solved_in": equations.told,
         "assemble_s": assemble_s,
@@ -106,20 +106,22 @@ def _what_is_known(folder: RegionalFolder, study: Study, state: StateFolder) -> 
         raise UserError(
             f"{state.model}: {model.shape} coefficients; allowed: {study.unknowns}, as the configuration has it"
         )
-    known = {"model": model, "weights": weights, "predicted": predicted_of_state(study, state)}
+    known = {"model": model, "weights": weights, "predicted": predicted_of_state(study, state, model)}
     return read_data(folder.data, study), known
 
 
-def predicted_of_state(study: Study, state: StateFolder) -> f64:
-    """g(m): filtered samples of all windows. UserError for wave runs that are not there."""
-    return np.concatenate([predicted(study, at, state.event(one.name)) for at, one in enumerate(study.config.events)])
+def predicted_of_state(study: Study, state: StateFolder, model: f64) -> Predicted:
+    """g(m). model: for its corrections. UserError for wave runs that are not there."""
+    folders = [state.event(one.name) for one in study.config.events]
+    return predicted(study, folders, study.corrections, model[study.unknowns_of_ground :])
 
 
 def _assembled(
     study: Study,
     state: StateFolder,
+    model: f64,
     compared: Misfit,
-    predicted: f64,
+    predicted: Predicted,
     hessian: SymmetricMatrix,
     comm: MPI.Comm,
     console: Console | None,
@@ -129,7 +131,8 @@ def _assembled(
     parts = np.zeros((2, study.unknowns))
     with ProgressBar("Assembling", 1, "windows", console) as bar:
         try:
-            parts[:] = add_panels(Kernels(study, state), compared, predicted, hessian, comm.rank, comm.size, bar.update)
+            kernels = Kernels(study, state, model[study.unknowns_of_ground :])
+            parts[:] = add_panels(kernels, compared, predicted, hessian, comm.rank, comm.size, bar.update)
         except UserError as found:
             problem = found
     problems = [one for one in comm.allgather(None if problem is None else str(problem)) if one]

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.regional.config import AXES, Config, source_of
+from craton.regional.corrections import Corrections, drawn
 from craton.regional.knots import Knots
 from craton.regional.wave_runs import receiver_force, spectra_table
 from craton.regional.windows import Window
 from craton.seismology.ground.media import Material
 from craton.seismology.wave_run import config as waves
+from craton.seismology.wave_run.config import STABILITY
 from craton.seismology.wave_run.setup import Setup, medium_of
 from craton.seismology.wave_run.spectra import QUIET, Lattice, SpectraPlan, frequencies_of, lattice_of, spectra_of
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Pairing", "Study"]
 
 f64 = NDArray[np.float64]
+LEAST_RATIO_SQUARED = 4 / 3
+"""Of vp over vs: of a ground without resistance to pressure."""
 SLOWER, CELLS_MASKED = 0.8, 3
 """Of the slowest S waves: surface waves that end a window. Cells about source and station, whose kernels are not right."""
 
@@ -100,9 +104,29 @@ class Study:
         return Knots(made[0], made[1], made[2])
 
     @property
-    def unknowns(self) -> int:
-        """Of the model: knots of each parameter."""
+    def unknowns_of_ground(self) -> int:
+        """Knots of each parameter."""
         return len(self.knots) * len(self.config.model.parameters)
+
+    @property
+    def unknowns(self) -> int:
+        """Of the model: of the ground, then corrections."""
+        return self.unknowns_of_ground + self.corrections.size
+
+    @property
+    def corrections(self) -> Corrections:
+        """Unknowns of earthquakes and stations."""
+        return Corrections(self.config.corrections, len(self.config.events), len(self.receivers))
+
+    @property
+    def errors(self) -> f64:
+        """Of the catalogue that data made for a target have, as values of `catalogue`."""
+        return drawn(self.catalogue, self.config.data.seed)
+
+    @property
+    def catalogue(self) -> Corrections:
+        """How such errors act."""
+        return Corrections(self.config.errors, len(self.config.events), len(self.receivers))
 
     @property
     def dt_s(self) -> float:
@@ -170,8 +194,8 @@ class Study:
         return found
 
     def parts(self, model: f64) -> list[f64]:
-        """A model's coefficients, parameter after parameter."""
-        return list(model.reshape(len(self.config.model.parameters), len(self.knots)))
+        """A model's coefficients of the ground, parameter after parameter."""
+        return list(model[: self.unknowns_of_ground].reshape(len(self.config.model.parameters), len(self.knots)))
 
     def ground(self, model: f64) -> dict[str, f64]:
         """vp, vs, rho at all cells of a model."""
@@ -185,6 +209,17 @@ class Study:
         found = spectra_of(self._waves, max(one.frequency_above_hz(QUIET) for one in known), self.dt_s, self.steps)
         assert found is not None
         return found
+
+    def wrong_ground(self, model: f64) -> str:
+        """Why waves cannot run in the ground of a model; "" where they can."""
+        ground, h = self.ground(model), self.config.grid.spacing_m
+        fastest = float(ground["vp"].max())
+        if fastest * self.dt_s / h >= STABILITY:
+            return f"vp = {fastest:.0f} m/s there, and steps of {self.dt_s:.4g} s carry {STABILITY * h / self.dt_s:.0f} m/s at most"
+        ratio = float(np.min(ground["vp"] / np.maximum(ground["vs"], 1e-9)))
+        if ratio**2 <= LEAST_RATIO_SQUARED:
+            return f"vp / vs = {ratio:.3g} somewhere, and a solid has more than {LEAST_RATIO_SQUARED**0.5:.3g}"
+        return ""
 
     @cached_property
     def fastest_m_s(self) -> float:

@@ -73,7 +73,9 @@ def test_noise_makes_residuals_of_one(kind, tmp_path):
     quiet, sums = found.data.observed, []
     for seed in range(40):
         random = np.random.default_rng(seed)
-        noise = [found.data.sigma[one.first] * noise_of(random, found.study, one.window) for one in found.study.pairings]
+        noise = [
+            found.data.sigma[one.first] * noise_of(random, found.study, one.window) for one in found.study.pairings
+        ]
         noisy = Misfit(found.study, Observations(quiet + np.concatenate(noise), found.data.sigma))
         sums.append(2 * noisy.chi(quiet) / noisy.size)
     print(kind, np.mean(sums))
@@ -82,7 +84,8 @@ def test_noise_makes_residuals_of_one(kind, tmp_path):
 
 def test_floors_widen_what_is_expected(tmp_path):
     sharp, wide = (
-        misfit(tmp_path, "cross_correlation", f"delay_floor_s = {floor}", f"amplitude_floor = {floor}") for floor in (0.0, 5.0)
+        misfit(tmp_path, "cross_correlation", f"delay_floor_s = {floor}", f"amplitude_floor = {floor}")
+        for floor in (0.0, 5.0)
     )
     one, u = sharp.study.pairings[0], of_window(sharp, 0.4, 1.0)
     assert np.all(np.abs(wide.residual_of(one, u)) < 0.2 * np.abs(sharp.residual_of(one, u)) + 0.1)

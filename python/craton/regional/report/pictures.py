@@ -201,7 +201,7 @@ def shown_windows(results: Results) -> list[Pairing]:
     """Windows from the worst fit at the start to the best, evenly."""
     study = results.study
     misfit = Misfit(study, results.data)
-    worst = sorted(study.pairings, key=lambda one: -float(np.mean(misfit.residual_of(one, results.first) ** 2)))
+    worst = sorted(study.pairings, key=lambda one: -float(np.mean(misfit.residual_of(one, results.first.samples) ** 2)))
     return [
         worst[at] for at in sorted({round(at) for at in np.linspace(0, len(worst) - 1, min(MOST_WINDOWS, len(worst)))})
     ]
@@ -217,8 +217,8 @@ def fits_figure(results: Results) -> Figure:
     for axis, one in zip(axes, shown, strict=False):
         observed, fine = results.data.observed[one.samples], finer(one.window)
         scale = float(np.abs(observed).max()) or 1.0
-        for state, colour, name in ((0, SECOND, "start"), (results.state, ACCENT, "found")):
-            axis.plot(fine.times_s, results.motion(state, one, fine) / scale, color=colour, linewidth=1.0, label=name)
+        for by, colour, name in ((results.first, SECOND, "start"), (results.last, ACCENT, "found")):
+            axis.plot(fine.times_s, results.motion(by, one, fine) / scale, color=colour, linewidth=1.0, label=name)
         axis.plot(one.window.times_s, observed / scale, ".", color=OBSERVED, markersize=3, label="observed")
         name = f"{results.study.config.events[one.event].name}, {results.study.receivers.names[one.station]} {one.component}"
         axis.set_title(name, fontsize=8)
