@@ -219,6 +219,11 @@ class InversionConfig:
 
     iterations: int = setting(6, integer(1, 1000), "at most")
     step_halvings: int = setting(3, integer(0, 20), "of a step that does not lower the misfit, at most")
+    predicted_by: str = setting(
+        "events",
+        choice("events", "stations"),
+        "what a model predicts: by runs of its earthquakes, or of forces at stations, where these are fewer (reciprocity)",
+    )
     smallest_fall: float = setting(
         0.02, number(0, 1), "ends after an iteration that lowers the misfit by a smaller part"
     )

@@ -2,6 +2,7 @@
 
     config.toml             the configuration with every default written out, but for [run], which is in
     run.toml                    and may be another one when the run is resumed
+    events.npy              places of the earthquakes, (n, 3) m
     data.h5                 windows: observed samples, their standard deviation, and what each model predicts in the end
     target/                 wave runs in the ground that made the data, where they were made
     states/000/             a model: model.h5 (its coefficients), ground.h5 (vp, vs, rho, as [media] file takes them)
@@ -71,6 +72,8 @@ class RegionalRecord(Record):
     """With the target, where there is one, at all knots."""
     resolved_correlation: float | None = None
     """The same at knots where the data leave less than a third of the standard deviation before."""
+    reciprocity: float | None = None
+    """By how much seismograms by reciprocity and by the earthquakes' own runs differ, as a part of them."""
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -142,6 +145,8 @@ class RegionalFolder(JobFolder[RegionalRecord]):
 
     app, record_type = "regional", RegionalRecord
 
+    points = RunFile("events.npy", "input")
+    """Places of the earthquakes, (n, 3) m."""
     data = RunFile("data.h5")
     target = RunFile("target")
     states = RunFile("states")

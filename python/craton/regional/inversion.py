@@ -23,9 +23,9 @@ from craton.regional.corrections import Corrections
 from craton.regional.folder import IterationRecord, RegionalFolder, StateFolder
 from craton.regional.measurements import Misfit
 from craton.regional.observations import Observations, make_data, predicted, read_data
+from craton.regional.predictions import predicted_of_state
 from craton.regional.prior import prior_of
 from craton.regional.progress import Display
-from craton.regional.step import predicted_of_state
 from craton.regional.study import Study
 from craton.regional.wave_runs import event_config, receiver_config, wave_task, write_ground
 from craton.runs.files import read_hdf5, replaced, write_hdf5
@@ -125,14 +125,17 @@ class Inversion:
     # ------------------------------------------------------------------------------------------------------------ wave runs
 
     def at(self, model: f64, weights: f64, phase: str, iteration: int) -> Current:
-        """A model of its own folder, with the wave runs of the earthquakes."""
+        """A model of its own folder, with the wave runs that predict its data."""
         state = self.folder.state(self.states)
         self.states += 1
         if not state.model.is_file():
             state.write_model(model=model, weights=weights)
         if not state.ground.is_file():
             write_ground(state.ground, self.study.config, self.study.ground(model))
-        self.simulate(state, phase, f"iteration {iteration}", spectra=True)
+        if self.study.config.inversion.predicted_by == "stations":
+            self.do(phase, f"iteration {iteration}", self.receiver_tasks(state))
+        else:
+            self.simulate(state, phase, f"iteration {iteration}", spectra=True)
         return Current(state, model, weights, predicted_of_state(self.study, state, model).samples)
 
     def simulate(self, state: StateFolder, phase: str, where: str, *, spectra: bool) -> None:
@@ -157,7 +160,9 @@ class Inversion:
         for name, at in zip(study.receivers.names, study.receivers.position_m, strict=True):
             for component in study.config.data.components:
                 folder = state.receiver(name, component)
-                config = receiver_config(study.config, at, component, state.ground, study.dt_s, folder)
+                config = receiver_config(
+                    study.config, at, component, state.ground, self.folder.points, study.dt_s, folder
+                )
                 label = f"{state.path.name}: {name}, {component}"
                 tasks.append(wave_task(label, config, folder, study.config.run.ranks, study.steps, "station"))
         return tasks

@@ -15,7 +15,7 @@ from craton.regional.config import load_config
 from craton.regional.folder import RegionalFolder, RegionalRecord
 from craton.regional.measurements import Misfit
 from craton.regional.observations import Observations, Predicted, parts, read_data
-from craton.regional.step import predicted_of_state
+from craton.regional.predictions import predicted_of_state
 from craton.regional.study import Pairing, Study
 from craton.regional.windows import Window
 from craton.runs.files import read_hdf5

@@ -25,7 +25,8 @@ from craton.regional.assembly import Kernels, add_panels
 from craton.regional.config import load_config
 from craton.regional.folder import RegionalFolder, StateFolder
 from craton.regional.measurements import Misfit
-from craton.regional.observations import Observations, Predicted, predicted, read_data
+from craton.regional.observations import Observations, Predicted, read_data
+from craton.regional.predictions import predicted_of_state, reciprocity_error
 from craton.regional.prior import prior_of
 from craton.regional.study import Study
 from craton.runs.agreement import on_root
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from rich.console import Console
 
-__all__ = ["predicted_of_state", "solve_state"]
+__all__ = ["solve_state"]
 
 f64 = NDArray[np.float64]
 
@@ -49,6 +50,7 @@ def solve_state(
     study, state = Study(config), folder.state(number)
     data, at = on_root(comm, lambda: _what_is_known(folder, study, state))
     compared = Misfit(study, data)
+    apart = on_root(comm, lambda: reciprocity_error(study, state, at["model"]))
     world = craton.World(comm, ranks_per_node)
     hessian = SymmetricMatrix(world, study.unknowns, dtype="float64")
     begun = time.monotonic()
@@ -82,6 +84,7 @@ def solve_state(
         "resolution": resolution,
         "chi_data": compared.chi(at["predicted"].samples),
         "chi_prior": misfit(at["model"] - prior.mean, at["weights"]),
+        "reciprocity": apart,
         "solved_in": equations.told,
         "assemble_s": assemble_s,
         "solve_s": solve_s,
@@ -108,12 +111,6 @@ def _what_is_known(folder: RegionalFolder, study: Study, state: StateFolder) -> 
         )
     known = {"model": model, "weights": weights, "predicted": predicted_of_state(study, state, model)}
     return read_data(folder.data, study), known
-
-
-def predicted_of_state(study: Study, state: StateFolder, model: f64) -> Predicted:
-    """g(m). model: for its corrections. UserError for wave runs that are not there."""
-    folders = [state.event(one.name) for one in study.config.events]
-    return predicted(study, folders, study.corrections, model[study.unknowns_of_ground :])
 
 
 def _assembled(

@@ -29,6 +29,8 @@ __all__ = ["FORCE_N", "event_config", "receiver_config", "receiver_force", "spec
 f64 = NDArray[np.float64]
 
 FORCE_N = 1e15
+SAMPLED_EVERY = 4
+"""Steps between samples of strains at the earthquakes."""
 SHORTER = 0.45
 """A station's force has a Gaussian time function of this over f4: at f4 its spectrum is 2 % of the largest, at 1.3 f4 0.1 %."""
 
@@ -47,14 +49,15 @@ def spectra_table(config: Config) -> dict[str, Any]:
 
 
 def _config(
-    config: Config, ground: Path, source: dict[str, Any], dt_s: float, spectra: bool, folder: Path
+    config: Config, ground: Path, source: dict[str, Any], dt_s: float, spectra: bool, folder: Path, sgt: Any = None
 ) -> waves.Config:
     tables = config.wave_tables()
     tables["media"] = {"kind": "file", "file": str(ground), "outside": "nearest", "subsamples": 1}
     tables["time"] = tables["time"] | {"dt_s": dt_s}
     tables["grid"] = tables["grid"] | {"points_per_wavelength": 0.0}  # the starting model was checked
     own = {"run": {"directory": str(folder), "threads": config.run.threads}, "source": [source]}
-    return waves.Config.build(tables | own | ({"spectra": spectra_table(config)} if spectra else {}), config.path)
+    more = {"spectra": spectra_table(config)} if spectra else {}
+    return waves.Config.build(tables | own | more | ({"sgt": sgt} if sgt else {}), config.path)
 
 
 def event_config(
@@ -65,9 +68,9 @@ def event_config(
 
 
 def receiver_config(
-    config: Config, position_m: f64, component: str, ground: Path, dt_s: float, folder: Path
+    config: Config, position_m: f64, component: str, ground: Path, points: Path, dt_s: float, folder: Path
 ) -> waves.Config:
-    """The run of a force at a station along a component."""
+    """The run of a force at a station along a component. points: the file of the earthquakes' places, whose strains are kept."""
     source = {
         "mode": f"force_{component}",
         "position_m": [float(at) for at in position_m],
@@ -75,7 +78,7 @@ def receiver_config(
         "time_function": "gaussian",
         "sigma_s": SHORTER / config.data.filter_hz[3],
     }
-    return _config(config, ground, source, dt_s, True, folder)
+    return _config(config, ground, source, dt_s, True, folder, {"points": str(points), "every": SAMPLED_EVERY})
 
 
 def receiver_force(config: Config, component: str) -> PointSource:

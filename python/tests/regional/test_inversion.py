@@ -46,6 +46,7 @@ def test_it_finds_what_made_the_data(whole):
     assert results.resolution.min() > -1e-6 and results.resolution.max() < 1.0
     assert results.deviation.max() <= 0.05 * 1.001 and results.deviation.min() > 0
     # what is predicted is what the folder's wave runs say; equation 1 falls
+    assert record.reciprocity < 1e-3
     totals = [one.chi_data + one.chi_prior for one in record.iterations]
     assert all(a > b for a, b in zip(totals, totals[1:], strict=False))
 
@@ -151,3 +152,16 @@ def test_data_of_another_place_may_be_given(whole, tmp_path):
     shutil.rmtree(tmp_path / "own-run")
     done = command_line.craton("regional", "run", "own.toml", cwd=tmp_path)
     assert done.returncode == 2 and "two" in done.stderr and "allowed" in done.stderr
+
+
+@LONG
+def test_stations_may_predict(whole, tmp_path):
+    """By reciprocity: the same models within what the wave runs are right to."""
+    config = written(tmp_path, ("iterations = 2", 'iterations = 1\npredicted_by = "stations"'))
+    craton("run", config, cwd=tmp_path)
+    by_stations = RegionalFolder(tmp_path / "small-run")
+    first = [RegionalFolder(at).read_record().iterations[0].chi_data for at in (by_stations.path, whole / "small-run")]
+    steps = [read_hdf5(RegionalFolder(at).state(0).step)["step"] for at in (by_stations.path, whole / "small-run")]
+    print(first, np.abs(steps[0] - steps[1]).max() / np.abs(steps[1]).max())
+    assert abs(first[0] / first[1] - 1) < 0.02
+    assert np.abs(steps[0] - steps[1]).max() < 0.05 * np.abs(steps[1]).max()

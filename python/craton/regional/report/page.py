@@ -111,6 +111,16 @@ def _key_numbers(results: Results) -> Numbers:
                 f"wave runs of {' × '.join(map(str, record.cells))} cells, {record.steps:,} steps",
             ),
             (f"{np.prod(record.knots) * len(record.parameters):,}", "unknowns"),
+            *(
+                [
+                    (
+                        f"{100 * record.reciprocity:.2g} %",
+                        "between seismograms by reciprocity and by the earthquakes' own runs",
+                    )
+                ]
+                if record.reciprocity is not None
+                else []
+            ),
             (duration(record.spent_s), f"on {counted(record.threads, 'core')}"),
         ]
     )
