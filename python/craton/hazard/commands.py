@@ -139,9 +139,9 @@ def plan(
     from craton.errors import UserError
     from craton.hazard.config import load_config
     from craton.hazard.plan.estimate import make_plan
-    from craton.hazard.plan.machine import machine_of, save_machine
     from craton.hazard.plan.study import STUDIES, study_of
     from craton.hazard.plan.tables import Planned
+    from craton.seismology.plan.machine import machine_of, save_machine
 
     if config is not None and study is not None:
         raise UserError(f"--study {study} with {config}; allowed: one of them")

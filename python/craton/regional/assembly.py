@@ -32,6 +32,9 @@ __all__ = ["Kernels", "add_panels"]
 f64 = NDArray[np.float64]
 i32 = NDArray[np.int32]
 
+SECONDS_PER_PRODUCT = 7e-8
+"""Of a core, for a point and a frequency of two runs: kernels, and their sum at knots, about."""
+
 
 @dataclass(frozen=True)
 class Kernels:
@@ -86,9 +89,7 @@ class Kernels:
     ) -> tuple[f64, i32]:
         """(sample, unknown): derivatives of a window by the model, and the numbers of the unknowns that it sees."""
         study, config = self.study, self.study.config
-        ends = study.sources_m[one.event], study.receivers.position_m[one.station]
-        begins_s = study.setup.points[one.event].start_s
-        touched = study.knots.within_reach(*ends, one.window.reach_s - begins_s, study.fastest_m_s)
+        touched = study.touched_by(one)
         factor = study.corrections.factor(self.corrections, one.event, one.station, study.frequencies_hz)
         pair = Pair(source[0], receiver[0], self.forces[one.component] / factor, source[1], receiver[1])
         found = panel(

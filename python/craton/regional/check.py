@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from craton.cli.output import facts_table
+from craton.regional.assembly import SECONDS_PER_PRODUCT
 from craton.regional.config import Config
 from craton.regional.prior import prior_of
 from craton.regional.study import Study
@@ -24,8 +25,6 @@ __all__ = ["Findings", "check_waves", "examine"]
 
 SPECTRA_COST = 1.3
 """A run with spectra over one without, about."""
-SECONDS_PER_PRODUCT = 3e-9
-"""Of two transforms at a point and a frequency, about."""
 
 
 def check_waves(study: Study) -> None:
@@ -121,7 +120,7 @@ def examine(config: Config) -> Findings:
     prior_of(study)
     plan, cores, ranks = study.spectra_plan(), config.run.all_cores, config.run.ranks_of_step
     lengths = [one.window.last_s - one.window.first_s for one in study.pairings]
-    wave_bytes = sum(memory_of_ranks(study.setup, config.run.ranks, False, plan))
+    wave_bytes = sum(memory_of_ranks(study.setup, config.run.ranks, config.attenuation is not None, plan))
     runs, products = (
         most_runs(config, len(study.receivers)),
         len(study.pairings) * len(study.lattice) * len(study.frequencies_hz),

@@ -22,7 +22,7 @@ from craton.cli.options import (
     choice,
     count,
 )
-from craton.cli.output import print_found, print_json
+from craton.cli.output import check_folders, print_found, print_json
 from craton.cli.verbs import add_verbs
 
 app = group(
@@ -70,6 +70,62 @@ def check(config: ConfigFile, as_json: Json = False) -> None:
     from craton.regional.config import load_config
 
     print_found(examine(load_config(config)), as_json)
+
+
+@app.command("plan")
+def plan(
+    config: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CONFIG]", help="What is inverted. Default: --study.", show_default=False),
+    ] = None,
+    machine: Annotated[
+        str,
+        typer.Option(metavar="NAME|FILE", help="A profile (workstation, cluster, gpu), or a file of --save-machine."),
+    ] = "cluster",
+    nodes: Annotated[
+        int | None, typer.Option(metavar="N", parser=count, help="Nodes at a time. Default: all of the machine's.")
+    ] = None,
+    study: Annotated[
+        str | None,
+        choice("southern", "statewide", text="A region that is stated instead of a configuration. Default: both."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save-machine", metavar="FILE", help="Write the machine to a TOML file, to be changed."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict what an inversion of a region takes: simulations, node hours, bytes, wall clock, and all that is assumed.
+
+    Regions of the size of Southern California and of the state, at 0.5 Hz, on a cluster and on nodes with GPUs:
+
+        craton regional plan
+        craton regional plan --machine gpu
+
+    Your own configuration, on your own machine:
+
+        craton regional plan --machine cluster --save-machine my-machine.toml
+        craton regional plan basin.toml --machine my-machine.toml
+
+    Rates of the profiles are rounded: a factor of two either way is to be expected. Nothing is computed.
+    """
+    keep_mpi_off()
+    from craton.errors import UserError
+    from craton.regional.config import load_config
+    from craton.regional.plan.estimate import Planned, make_plan
+    from craton.regional.plan.study import STUDIES, study_of
+    from craton.seismology.plan.machine import machine_of, save_machine
+
+    if config is not None and study is not None:
+        raise UserError(f"--study {study} with {config}; allowed: one of them")
+    check_folders(**{"save-machine": save})
+    known = machine_of(machine)
+    if save is not None:
+        save_machine(known, save)
+    wanted = (
+        [study_of(load_config(config))] if config is not None else [STUDIES[n] for n in ([study] if study else STUDIES)]
+    )
+    print_found(Planned(wanted, known, [make_plan(one, known, nodes or 0) for one in wanted]), as_json)
 
 
 @app.command("run")
@@ -143,6 +199,30 @@ def resume(
     )
     if as_json:
         print_json(found.to_dict())
+
+
+@app.command("export")
+def export(
+    directory: RunDirectory,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="NetCDF file to write.")],
+    step: Annotated[
+        float, typer.Option(metavar="DEG", help="Degrees between points. Default: about half of that between knots.")
+    ] = 0.0,
+    depth_step: Annotated[float, typer.Option(metavar="KM", help="km between depths. Default: as above.")] = 0.0,
+) -> None:
+    """Write the ground that was found as NetCDF over depth, latitude and longitude, as the Earth Model Collaboration has it.
+
+    Example:
+        craton regional export basin-run --output basin.nc
+
+    It holds vp, vs, density, changes in percent and their standard deviations. `craton waves` takes it as [media] file.
+    """
+    keep_mpi_off()
+    check_folders(output=output)
+    from craton.regional.netcdf import write_netcdf
+    from craton.regional.results import read_results
+
+    typer.echo(str(write_netcdf(read_results(directory), output, step, depth_step)))
 
 
 @app.command("step")

@@ -1,7 +1,7 @@
 """The configuration of `craton regional run CONFIG`: what may be written in it, its defaults, and what is allowed.
 
-The ground, where the inversion starts, and its waves are described as for `craton waves run` ([grid], [time], [media], [boundary]).
-`craton regional template` prints all of it.
+The ground, where the inversion starts, and its waves are described as for `craton waves run` ([grid], [time], [media],
+[attenuation], [boundary], [receivers]). `craton regional template` prints all of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from craton.regional.windows import Band
 from craton.seismology.wave_run import config as waves
 from craton.seismology.wave_run.config_tables import (
+    AttenuationConfig,
     BoundaryConfig,
     GridConfig,
     MediaConfig,
@@ -44,7 +45,7 @@ from craton.tasks import ENGINES, Engine
 
 __all__ = ["PerturbationConfig", "Config", "EventConfig", "load_config", "template"]
 
-GROUND = ("grid", "time", "media", "boundary", "receivers")
+GROUND = ("grid", "time", "media", "attenuation", "boundary", "receivers")
 """Tables of craton.waves."""
 AXES = ("x", "y", "z")
 PARAMETERS = ("vp", "vs", "rho")
@@ -269,7 +270,7 @@ class Config(Configuration):
         **{name: waves.TABLES[name] for name in GROUND},
     }
     listed = {"event": EventConfig, "perturbation": PerturbationConfig}
-    optional = ("target",)
+    optional = ("target", "attenuation")
 
     run: RunConfig
     data: DataConfig
@@ -282,6 +283,7 @@ class Config(Configuration):
     grid: GridConfig
     time: TimeConfig
     media: MediaConfig
+    attenuation: AttenuationConfig | None
     boundary: BoundaryConfig
     receivers: ReceiversConfig
     events: tuple[EventConfig, ...]
@@ -422,4 +424,4 @@ def template() -> str:
         "perturbation.dlnvs": -0.08,
     }
     tables = {**Config.tables, **{f"[{name}]": table for name, table in Config.listed.items()}}
-    return template_of(heading, tables, examples, commented=("target",))
+    return template_of(heading, tables, examples, commented=("target", "attenuation"))

@@ -9,7 +9,7 @@
       events/<name>/            wave runs of the earthquakes       stations/<name>-<axis>/    of forces at the stations
       step.h5                   what equation 2 gives there: the step, errors, resolution    step.log, hessian.h5
     states/001/ ...         models that were tried
-    model.h5, model.nc      the last model that was accepted, at all knots
+    model.h5                the last model that was accepted, at all knots
     report.html             the same to be looked at
     record.json             what was done, and when              progress.json    where the run is, while it has not finished
 
@@ -151,7 +151,6 @@ class RegionalFolder(JobFolder[RegionalRecord]):
     target = RunFile("target")
     states = RunFile("states")
     model = RunFile("model.h5")
-    netcdf = RunFile("model.nc")
     pictures = RunFile("pictures")
 
     def state(self, number: int) -> StateFolder:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from craton._launch import CRATON
 from craton.errors import UserError
 from craton.inverse.prior import Prior, misfit
+from craton.regional.assembly import SECONDS_PER_PRODUCT
 from craton.regional.comparison import correlations
 from craton.regional.config import CorrectionsConfig
 from craton.regional.corrections import Corrections
@@ -36,9 +37,6 @@ from craton.tasks import Outcome, Task, TaskRecord, run_tasks
 __all__ = ["Inversion"]
 
 f64 = NDArray[np.float64]
-
-SECONDS_PER_POINT = 3e-9
-"""Of a product of two transforms at a point and a frequency, about: it weighs the assembly against wave runs."""
 
 
 @dataclass
@@ -206,7 +204,7 @@ class Inversion:
                 cores=ranks,
                 ranks=ranks,
                 start_ranks=start_ranks(ranks),
-                cost=1.0 + SECONDS_PER_POINT * len(study.pairings) * len(study.lattice) * frequencies / ranks,
+                cost=1.0 + SECONDS_PER_PRODUCT * len(study.pairings) * len(study.lattice) * frequencies / ranks,
             )
             self.do("derivatives", f"iteration {iteration}", [*receivers, solve])
         return read_hdf5(state.step)

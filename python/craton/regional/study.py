@@ -156,7 +156,10 @@ class Study:
         return self.ground_at(self.cells_m, target=True)
 
     def ground_at(self, points_m: f64, *, target: bool) -> dict[str, f64]:
-        """vp, vs, rho at points (n, 3): of the starting model, or of the ground for which data are made."""
+        """vp, vs, rho, and qp and qs where they are, at points (n, 3).
+
+        Of the starting model, or of the ground for which data are made.
+        """
         config, x, y, z = self.config, *points_m.T
         if not target:
             return speeds(self.setup.medium.at(self.setup.grid, x, y, z))
@@ -166,7 +169,7 @@ class Study:
             medium = medium_of(waves.Config.build(tables, config.path), self.setup.grid)
         changes = self.target_change(points_m)
         found = speeds(medium.at(self.setup.grid, x, y, z))
-        return {name: field * np.exp(changes[name]) for name, field in found.items()}
+        return {name: field * np.exp(changes.get(name, 0.0)) for name, field in found.items()}
 
     def target_change(self, points_m: f64) -> dict[str, f64]:
         """Ln of what [[perturbation]]s multiply vp, vs and rho with at points (n, 3)."""
@@ -198,9 +201,9 @@ class Study:
         return list(model[: self.unknowns_of_ground].reshape(len(self.config.model.parameters), len(self.knots)))
 
     def ground(self, model: f64) -> dict[str, f64]:
-        """vp, vs, rho at all cells of a model."""
+        """The same at all cells, of a model."""
         changes = self.changes(model, self.cells_m)
-        return {name: field * np.exp(changes[name]) for name, field in self.start.items()}
+        return {name: field * np.exp(changes.get(name, 0.0)) for name, field in self.start.items()}
 
     def spectra_plan(self) -> SpectraPlan:
         """What a wave run sums, and what it takes. UserError for samples that do not carry the band."""
@@ -220,6 +223,12 @@ class Study:
         if ratio**2 <= LEAST_RATIO_SQUARED:
             return f"vp / vs = {ratio:.3g} somewhere, and a solid has more than {LEAST_RATIO_SQUARED**0.5:.3g}"
         return ""
+
+    def touched_by(self, one: Pairing) -> NDArray[np.int32]:
+        """Numbers of the knots that a window sees."""
+        ends = self.sources_m[one.event], self.receivers.position_m[one.station]
+        begins_s = self.setup.points[one.event].start_s
+        return self.knots.within_reach(*ends, one.window.reach_s - begins_s, self.fastest_m_s)
 
     @cached_property
     def fastest_m_s(self) -> float:
@@ -297,5 +306,5 @@ class Study:
 
 
 def speeds(material: Material) -> dict[str, f64]:
-    """vp, vs (m/s) and rho (kg/m^3) of a material."""
-    return {name: np.asarray(getattr(material, name), np.float64) for name in ("vp", "vs", "rho")}
+    """vp, vs (m/s), rho (kg/m^3), and qp and qs where the ground has them."""
+    return {name: np.asarray(values, np.float64) for name, values in material.fields().items()}

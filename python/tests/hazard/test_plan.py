@@ -9,10 +9,10 @@ import pytest
 from craton.errors import UserError
 from craton.hazard.check import examine
 from craton.hazard.config import load_config
-from craton.hazard.plan.estimate import assumptions, make_plan
-from craton.hazard.plan.machine import PROFILES, machine_of, save_machine
+from craton.hazard.plan.estimate import make_plan
 from craton.hazard.plan.study import CUI_2013, study_of
-from craton.hazard.plan.tables import duration, size
+from craton.seismology.plan.machine import PROFILES, machine_of, save_machine
+from craton.seismology.plan.tables import assumed, duration, size
 from hazard_config import write_config
 from hazard_pipeline import assert_refused, craton
 
@@ -76,10 +76,10 @@ def test_a_configuration_is_planned_as_check_has_it(tmp_path):
 
 
 def test_every_assumption_is_told():
-    told = {name for name, _, _ in assumptions(CUI_2013, GPU)}
+    told = {name for name, _, _ in assumed(CUI_2013, GPU)}
     assert {"cells", "steps", "variations", "gpu mpoints per s", "file gb s", "busy", "rupture ns", "parallel"} <= told
     assert "core mpoints per s" not in told
-    assert all(origin for _, _, origin in assumptions(CUI_2013, CLUSTER))
+    assert all(origin for _, _, origin in assumed(CUI_2013, CLUSTER))
 
 
 def test_a_machine_of_ones_own(tmp_path):

@@ -8,14 +8,12 @@ its own. Sites fill the nodes until the last one: nodes x wall clock is what is 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from craton.errors import UserError
-from craton.hazard.plan.machine import Machine
 from craton.hazard.plan.study import Study
+from craton.seismology.plan.machine import Machine
 
 __all__ = ["Plan", "make_plan"]
 
@@ -107,27 +105,3 @@ def make_plan(study: Study, machine: Machine, sites: int, nodes: int = 0) -> Pla
         wall_s=max(computing_s, file_s, study.directions * wave_run_s * spread / nodes),
         limit=limit,
     )
-
-
-def assumptions(study: Study, machine: Machine) -> list[tuple[str, str, str]]:
-    """Name, value and where it comes from, of everything that a plan uses."""
-    rows = [
-        (name.replace("_", " "), _shown(getattr(study, name)), origin)
-        for name, origin in study.origin.items()
-        if name != "sites"
-    ]
-    help_of = {item.name: item.metadata["help"] for item in dataclasses.fields(Machine)}
-    stated: dict[str, Any] = dataclasses.asdict(machine)
-    unused = () if machine.gpus_per_node else ("gpu_memory_gib", "gpu_mpoints_per_s", "gpus_per_node")
-    rows += [
-        (name.replace("_", " "), _shown(value), f"{machine.name}: {help_of[name]}")
-        for name, value in stated.items()
-        if name not in ("name", *unused) and not (machine.gpus_per_node and name == "core_mpoints_per_s")
-    ]
-    return rows
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,.6g}" if isinstance(value, int | float) else str(value)

@@ -203,6 +203,7 @@ def _next(results: Results) -> Section:
     return how_to_go_on(
         [
             ("Draw this page again", f"craton regional report {name}"),
+            ("The ground for other programs, as NetCDF", f"craton regional export {name} --output ground.nc"),
             ("What is there, and what it took", f"craton regional status {name}"),
             ("A configuration of your own, with every key explained", "craton regional template > my.toml"),
         ]

@@ -14,7 +14,7 @@ from craton.errors import UserError
 from craton.runs.files import write_text
 from craton.settings import REQUIRED, check_keys, integer, number, read_table, read_toml, setting, table_to_toml, text
 
-__all__ = ["PROFILES", "Machine", "machine_of", "save_machine"]
+__all__ = ["OF_HAZARD", "OF_INVERSIONS", "PROFILES", "Machine", "machine_of", "save_machine"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,14 @@ class Machine:
         number(0, 1e9, "ns"),
         "ns of a core for a variation's direction and sample: back in time, oscillators, RotD50",
     )
+    product_ns: float = setting(
+        70.0,
+        number(0, 1e9, "ns"),
+        "ns of a core for a point and frequency of two runs: kernels of an inversion, and their sum at knots",
+    )
+    gram_gflops: float = setting(
+        20.0, number(1e-3, 1e9), "billion operations a second of a core that adds panels to a Hessian, or factors it"
+    )
     file_gb_s: float = setting(0.5, number(1e-6, 1e6, "GB/s"), "GB/s to and from files, of all nodes together")
     busy: float = setting(0.85, number(1e-3, 1), "part of its time that a node computes; the rest it waits for tasks")
 
@@ -75,6 +83,9 @@ class Machine:
 _WORKSTATION = Machine(
     name="workstation", nodes=1, cores_per_node=8, memory_per_node_gib=28.0, core_mpoints_per_s=100.0, parallel=1.0
 )
+OF_INVERSIONS, OF_HAZARD = ("product_ns", "gram_gflops"), ("rupture_ns", "variation_us", "subfault_ns", "sample_ns")
+"""Rates that only plans of inversions use, and those that only plans of hazard do."""
+
 PROFILES = {
     "workstation": _WORKSTATION,
     "cluster": replace(
@@ -123,7 +134,10 @@ def machine_of(given: str) -> Machine:
 def save_machine(machine: Machine, path: Path) -> None:
     """Writes it with the meaning of each figure beside it."""
     help_of = {item.name: item.metadata["help"] for item in dataclasses.fields(Machine)}
-    lines = ["# A machine for craton hazard plan --machine THIS_FILE: change what you know better.", ""]
+    lines = [
+        "# A machine for craton hazard plan --machine THIS_FILE, or craton regional plan: change what you know better.",
+        "",
+    ]
     for line in table_to_toml("machine", machine).splitlines():
         name = line.partition(" ")[0]
         lines.append(f"{line:<36} # {help_of[name]}" if name in help_of else line)

@@ -1,0 +1,1 @@
+"""Forecasts of what an inversion of a region takes."""
