@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from craton.cli.group import group
-from craton.cli.launching import check_alone, communicator, console_of, keep_mpi_off, launch, must_launch
+from craton.cli.launching import (
+    check_alone,
+    communicator,
+    console_of,
+    finished_already,
+    keep_mpi_off,
+    launch,
+    must_launch,
+)
 from craton.cli.options import (
     ChangedConfig,
     ConfigFile,
@@ -180,14 +188,18 @@ def resume(
     Example:
         craton regional resume basin-run
 
-    What a job has left as a file is not computed again. CONFIG may change the table [run].
+    What a job has left as a file is not computed again. CONFIG may change the table [run]. A run that has finished is left alone.
     """
     keep_mpi_off()
     check_alone("craton regional resume", INSTEAD)
     from craton.regional import start as command
     from craton.regional.config import load_config
+    from craton.regional.folder import RegionalFolder
     from craton.runs.progress import make_console
 
+    folder = RegionalFolder(directory)
+    if folder.model.is_file() and finished_already(folder, as_json):
+        return
     found = command.resume(
         directory,
         None if config is None else load_config(config),

@@ -190,13 +190,20 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class PriorConfig:
-    """What is expected before the data are seen: changes about 0, Gaussian in size and in space."""
+    """What is expected before the data are seen: changes about 0, alike over some length."""
 
+    kind: str = setting(
+        "gaussian",
+        choice("gaussian", "matern"),
+        "gaussian: exp(-r^2 / (2 length^2)), smooth; matern: exp(-r / length), which lets edges be",
+    )
     strength: float = setting(0.05, number(1e-6, 10), "standard deviation of dln vs, and of others without their own")
     vp_strength: float = setting(0.0, number(0, 10), "of dln vp; 0: strength")
     rho_strength: float = setting(0.0, number(0, 10), "of dln rho; 0: strength")
     length_m: tuple[float, ...] = setting(REQUIRED, _lengths, "m; correlation length: a number, or [x, y, z]")
-    nugget: float = setting(0.01, number(1e-8, 10), "part of the variance along each axis that is not correlated")
+    nugget: float = setting(
+        0.01, number(1e-8, 10), "gaussian: part of the variance along each axis that is not correlated"
+    )
 
 
 @dataclass(frozen=True)

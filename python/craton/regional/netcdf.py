@@ -66,9 +66,9 @@ def _sampled(results: Results, axes: dict[str, f64]) -> dict[str, NDArray[np.flo
     x, y = (np.asarray(at, float).ravel() for at in grid.x_y(longitude.ravel(), latitude.ravel()))
     inside = (x >= 0) & (x <= grid.size_m[0]) & (y >= 0) & (y <= grid.size_m[1])
     shape = (len(axes["depth"]), *latitude.shape)
-    names = ["vp", "vs", "rho", *(f"d{one}" for one in results.record.parameters)]
+    names = ["vp", "vs", "rho", *(f"d{one}" for one in results.parameters)]
     if results.deviation is not None:
-        names += [f"d{one}_error" for one in results.record.parameters]
+        names += [f"d{one}_error" for one in results.parameters]
     found = {name: np.full((shape[0], latitude.size), np.nan, np.float32) for name in names}
     model = np.concatenate([results.change.ravel(), np.zeros(study.corrections.size)])
     for layer, depth_km in enumerate(axes["depth"]):
@@ -76,7 +76,7 @@ def _sampled(results: Results, axes: dict[str, f64]) -> dict[str, NDArray[np.flo
         changes, ground = study.changes(model, points), study.ground_at(points, target=False)
         for name in ("vp", "vs", "rho"):
             found[name][layer, inside] = UNITS[name][2] * ground[name] * np.exp(changes[name])
-        for number, name in enumerate(results.record.parameters):
+        for number, name in enumerate(results.parameters):
             found[f"d{name}"][layer, inside] = 100 * results.field(name, points)
             if results.deviation is not None:
                 error = study.knots.field(results.deviation[number].ravel(), points)

@@ -50,11 +50,16 @@ class Results(Described):
 
     def _facts(self) -> dict[str, object]:
         return {
-            "parameters": ", ".join(self.record.parameters),
+            "parameters": ", ".join(self.parameters),
             "knots": " x ".join(map(str, self.record.knots)),
             "largest change": f"{100 * np.abs(self.change).max():.3g} %",
             "2 chi / N": f"{self.fit(self.first):.3g} to {self.fit(self.last):.3g}",
         }
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Those of vp, vs and rho that were sought, in the order of arrays."""
+        return self.study.config.model.parameters
 
     def fit(self, by: Predicted) -> float:
         """2 chi / N of the data: 1 where they fit as well as their noise lets them."""
@@ -77,11 +82,9 @@ class Results(Described):
 
         values: of knots instead, such as resolution.
         """
-        if parameter not in self.record.parameters:
-            raise UserError(
-                f"parameter {parameter}; allowed: {', '.join(self.record.parameters)}, which the run has sought"
-            )
-        number = self.record.parameters.index(parameter)
+        if parameter not in self.parameters:
+            raise UserError(f"parameter {parameter}; allowed: {', '.join(self.parameters)}, which the run has sought")
+        number = self.parameters.index(parameter)
         return self.study.knots.field((self.change if values is None else values)[number].ravel(), points_m)
 
 

@@ -19,6 +19,7 @@ from craton.seismology.wave_run import config as waves
 from craton.seismology.wave_run.config import STABILITY
 from craton.seismology.wave_run.setup import Setup, medium_of
 from craton.seismology.wave_run.spectra import QUIET, Lattice, SpectraPlan, frequencies_of, lattice_of, spectra_of
+from craton.settings import folder_name, shown
 
 if TYPE_CHECKING:
     from craton.seismology.wave_run.receivers import Receivers
@@ -59,7 +60,16 @@ class Study:
         assert receivers is not None
         self.receivers: Receivers = receivers
         self.sources_m: f64 = np.array([one.position_m for one in self.setup.points], float).reshape(-1, 3)
+        self._check_names()
         self._check_inside()
+
+    def _check_names(self) -> None:
+        """UserError for a station whose name no folder can have."""
+        for name in self.receivers.names:
+            try:
+                folder_name(name)
+            except ValueError as problem:
+                raise self.config.wrong(f"[receivers] station {shown(name)}; allowed: {problem}") from None
 
     def _check_inside(self) -> None:
         """UserError for a source or a station in the absorbing sides."""

@@ -1,4 +1,4 @@
-"""The five applications by the six verbs: every cell is a command that runs, ends with code 0 and prints JSON if asked to.
+"""The six applications by the six verbs: every cell is a command that runs, ends with code 0 and prints JSON if asked to.
 
 The run that is resumed was killed after its first checkpoint, or has not converged.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import hazard_config
 import hazard_pipeline
 import pytest
+import regional_config
 import wave_config
 from command_line import craton
 from craton.cli.group import VERBS
@@ -81,7 +82,7 @@ class Case:
         """Whether the run has a checkpoint, or results of its first jobs."""
         for file in self.ended.rglob("progress.json"):
             progress = json.loads(file.read_text())
-            if progress["saved"] or (self.application == "hazard" and progress["done"]):
+            if progress["saved"] or (self.application in ("hazard", "regional") and progress["done"]):
                 return True
         return False
 
@@ -116,12 +117,17 @@ def scf(folder: Path, _: Any) -> Case:
     return Case("scf", folder / "small.toml", unconverged="iterations = 2", more=("--iterations", "50"))
 
 
+def regional(folder: Path, _: Any) -> Case:
+    return Case("regional", regional_config.written(folder, ("iterations = 2", "iterations = 1")), ranks=())
+
+
 CASES: dict[str, Callable[[Path, Any], Case]] = {
     "tomography": tomography,
     "waves": waves,
     "hazard": hazard,
     "multigrid": multigrid,
     "scf": scf,
+    "regional": regional,
 }
 
 

@@ -48,6 +48,7 @@ WRONG = {
     "strength": (("length_m = 4000.0", "length_m = 4e3\nstrength = 0.0"), "[prior] strength = 0.0"),
     "iterations": (("iterations = 2", "iterations = 0"), "[inversion] iterations = 0"),
     "precision": (("iterations = 2", 'solve_precision = "half"'), '"refined" or "float64" or "float32"'),
+    "station's name": (('["A", 8000.0, 8000.0]', '["../A", 8000.0, 8000.0]'), "because a folder is called so"),
     "event in the sides": (
         ("position_m = [15000.0, 8000.0, 5000.0]", "position_m = [2000.0, 8000.0, 5000.0]"),
         "the box of knots",

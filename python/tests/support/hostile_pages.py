@@ -168,4 +168,14 @@ def scf(folder, _):
     return write_report(folder / "w-run")
 
 
-REPORTS = {made.__name__: made for made in (tomography, waves, hazard, multigrid, scf)}
+def regional(folder, _):
+    """Names of stations and earthquakes are those of folders."""
+    from craton.regional.report.page import write_report
+    from regional_config import written
+
+    _craton(folder, "regional", "run", written(folder, ("iterations = 2", "iterations = 1")), "--no-report")
+    _poison(folder / "small-run" / "record.json", keep=("app", "parameters"))
+    return write_report(folder / "small-run")
+
+
+REPORTS = {made.__name__: made for made in (tomography, waves, hazard, multigrid, scf, regional)}

@@ -47,10 +47,10 @@ def page_of(results: Results) -> Page:
     record = results.record
     blocks: list[Block] = [
         summary([*_notices(results), _words(results)], _key_numbers(results)),
-        Section("The ground", [block for name in record.parameters for block in _ground(results, name)], "ground"),
+        Section("The ground", [block for name in results.parameters for block in _ground(results, name)], "ground"),
         Section(
             "What the data tell",
-            [block for name in record.parameters for block in _resolution(results, name)],
+            [block for name in results.parameters for block in _resolution(results, name)],
             "resolution",
         ),
         Section("Fits", [_fits(results)], "fits"),
@@ -148,7 +148,7 @@ def _ground(results: Results, name: str) -> list[Block]:
 def _resolution(results: Results, name: str) -> list[Block]:
     if results.resolution is None or results.deviation is None:
         return [Text("No step was taken: nothing is known of the resolution.")]
-    number = results.record.parameters.index(name)
+    number = results.parameters.index(name)
     before, after = results.study.config.strength(name), results.deviation[number]
     trace = float(results.resolution[number].sum())
     return [

@@ -37,7 +37,7 @@ def figures(folder: str | os.PathLike[str]) -> Figures:
     """Misfit, slices, sections and resolution of each parameter, and fits. Not collective. UserError as of read_results."""
     results = read_results(folder)
     found = Figures(misfit=misfit_figure(results))
-    for name in results.record.parameters:
+    for name in results.parameters:
         found[f"slices-{name}"] = slices_figure(results, name)
         found[f"sections-{name}"] = sections_figure(results, name)
         if results.deviation is not None:
@@ -48,7 +48,7 @@ def figures(folder: str | os.PathLike[str]) -> Figures:
 
 def fields_of(results: Results, parameter: str) -> dict[str, f64]:
     """The target, where there is one, and the model, at knots (x, y, z), in percent."""
-    number, shape = results.record.parameters.index(parameter), results.study.knots.counts
+    number, shape = results.parameters.index(parameter), results.study.knots.counts
     found = {"found": 100 * results.change[number]}
     if results.study.config.is_synthetic:
         target = results.study.parts(target_at_knots(results.study))[number]
@@ -79,7 +79,7 @@ def slices_figure(results: Results, parameter: str) -> Figure:
         for axis, depth in zip(row, depths, strict=True):
             shade = _slice(axis, results, values, depth, limit)
             if name == "found" and resolved is not None:
-                _hatch(axis, results, resolved[results.record.parameters.index(parameter)], depth)
+                _hatch(axis, results, resolved[results.parameters.index(parameter)], depth)
             _marks(axis, results)
             axis.set_title(f"{name}, {results.study.knots.axes_m[2][depth] / 1e3:.3g} km")
     for axis in axes[:, 0]:
@@ -162,9 +162,9 @@ def resolution_figure(results: Results, parameter: str) -> Figure:
     assert results.deviation is not None
     left = (
         results.deviation
-        / np.array([results.study.config.strength(one) for one in results.record.parameters])[:, None, None, None]
+        / np.array([results.study.config.strength(one) for one in results.parameters])[:, None, None, None]
     )
-    number, depths = results.record.parameters.index(parameter), shown_depths(results)
+    number, depths = results.parameters.index(parameter), shown_depths(results)
     figure = new_figure(2.1 * len(depths) + 0.7, 2.6)
     axes = figure.subplots(1, len(depths), squeeze=False, sharey=True)[0]
     x, y, z = results.study.knots.axes_m
