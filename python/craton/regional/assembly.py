@@ -130,12 +130,12 @@ def add_panels(
     """
     study, own = kernels.study, _own(kernels.study, rank, ranks)
     gradient, coverage = np.zeros(study.unknowns), np.zeros(study.unknowns)
-    done, total = 0, sum(len(windows) for _, windows in own)
+    done, total = 0, sum(misfit.uses(one) for _, windows in own for one in windows)
     weights: KnotWeights | None = None
     for events in _groups(study):
         sources: dict[int, tuple[Spectra, Spectra | None]] = {}
         for (station, component), windows in own:
-            wanted = [one for one in windows if one.event in events]
+            wanted = [one for one in windows if one.event in events and misfit.uses(one)]
             if not wanted:
                 continue
             receiver = kernels.of_receiver(station, component)

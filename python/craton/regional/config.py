@@ -24,6 +24,7 @@ from craton.seismology.wave_run.config_tables import (
     TimeConfig,
     listed,
     numbers,
+    utc_time,
 )
 from craton.settings import (
     REQUIRED,
@@ -123,7 +124,7 @@ class DataConfig:
     """What is compared: windows of filtered seismograms at the stations of [receivers]."""
 
     folder: str = setting(
-        "", text, 'with a folder <event>/ for each [[event]]: seismograms.h5, stations.csv; "": made for [target]'
+        "", text, 'with <event>.mseed for each [[event]], or a folder <event>/ of craton waves; "": made for [target]'
     )
     filter_hz: tuple[float, ...] = setting(
         REQUIRED, _filter, "Hz; [f1, f2, f3, f4]: gain 1 from f2 to f3, 0 outside f1 to f4, no phase"
@@ -246,6 +247,9 @@ class EventConfig(SourceConfig):
     """An earthquake; any number of tables [[event]]."""
 
     name: str = setting(REQUIRED, folder_name, "name")
+    time_utc: str = setting(
+        "", utc_time, 'UTC of the middle of its moment rate, as in "2019-07-06T03:19:53.04"; for records in files'
+    )
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,13 @@ from craton.errors import UserError
 from craton.inverse.prior import Prior, misfit
 from craton.regional.assembly import SECONDS_PER_PRODUCT
 from craton.regional.comparison import correlations
-from craton.regional.config import CorrectionsConfig
-from craton.regional.corrections import Corrections
 from craton.regional.folder import IterationRecord, RegionalFolder, StateFolder
 from craton.regional.measurements import Misfit
-from craton.regional.observations import Observations, make_data, predicted, read_data
+from craton.regional.observations import Observations, make_data, predicted, read_data, samples_of
 from craton.regional.predictions import predicted_of_state
 from craton.regional.prior import prior_of
 from craton.regional.progress import Display
+from craton.regional.records import recorded
 from craton.regional.study import Study
 from craton.regional.wave_runs import event_config, receiver_config, wave_task, write_ground
 from craton.runs.files import read_hdf5, replaced, write_hdf5
@@ -59,7 +58,7 @@ class Inversion:
     progress: ProgressFile
     console: Any
     say: Callable[[str], None]
-    saved: Callable[[], None]
+    saved: Callable[[], None] = lambda: None
     """called when iterations has grown"""
     iterations: list[IterationRecord] = field(default_factory=list)
     jobs: list[TaskRecord] = field(default_factory=list)
@@ -114,9 +113,8 @@ class Inversion:
             folders = [target.event(one.name) for one in study.config.events]
             found = make_data(study, predicted(study, folders, study.catalogue, study.errors).samples, add_noise=True)
         else:
-            folders = [Path(study.config.data.folder) / one.name for one in study.config.events]
-            given = predicted(study, folders, Corrections(CorrectionsConfig(), 0, 0), np.zeros(0))
-            found = make_data(study, given.samples, add_noise=False)
+            given = recorded(study, Path(study.config.data.folder))
+            found = make_data(study, samples_of(study, given), add_noise=False)
         found.write(file)
         return found
 

@@ -61,10 +61,14 @@ class Misfit:
         """Frequencies of gsdf; none for others."""
         return self.study.measured_hz if self.kind == "gsdf" else ()
 
+    def uses(self, one: Pairing) -> bool:
+        """Whether there are data of a window."""
+        return bool(np.isfinite(self.data.sigma[one.first]))
+
     @cached_property
     def size(self) -> int:
-        """Data of all windows."""
-        return sum(self.count(one) for one in self.study.pairings)
+        """Data of all windows that are used."""
+        return sum(self.count(one) for one in self.study.pairings if self.uses(one))
 
     def residual_of(self, one: Pairing, predicted: f64) -> f64:
         """What the prediction misses of a window's data, in standard deviations. predicted: samples of all windows."""
@@ -85,8 +89,8 @@ class Misfit:
         return np.asarray(rows / self._sigma(one, rows)[:, None])
 
     def residual(self, predicted: f64) -> f64:
-        """Of all windows, one after the other."""
-        return np.concatenate([self.residual_of(one, predicted) for one in self.study.pairings])
+        """Of all windows that are used, one after the other."""
+        return np.concatenate([self.residual_of(one, predicted) for one in self.study.pairings if self.uses(one)])
 
     def chi(self, predicted: f64) -> float:
         """Half the squared residual: the first part of equation 1."""

@@ -15,9 +15,18 @@ from craton.regional.study import Study
 from craton.regional.windows import Window
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.seismology.wave_run.folder import WavesFolder
-from craton.seismology.wave_run.results import read_seismograms
+from craton.seismology.wave_run.results import Seismograms, read_seismograms
 
-__all__ = ["NO_DATA", "Observations", "Predicted", "make_data", "parts", "predicted", "read_data", "samples_of"]
+__all__ = [
+    "Observations",
+    "Predicted",
+    "make_data",
+    "parts",
+    "predicted",
+    "predicted_windows",
+    "read_data",
+    "samples_of",
+]
 
 f64 = NDArray[np.float64]
 
@@ -34,9 +43,6 @@ class Observations:
         """UserError where it cannot be written."""
         with replaced(path) as aside:
             write_hdf5(aside, {"observed": self.observed, "sigma": self.sigma})
-
-
-NO_DATA = Observations(np.zeros(0), np.zeros(0))
 
 
 def read_data(path: Path, study: Study) -> Observations:
@@ -70,19 +76,33 @@ def predicted(study: Study, folders: Sequence[Path], corrections: Corrections, v
     """
     found = np.zeros((len(study.pairings), len(study.frequencies_hz)), np.complex128)
     for event, folder in enumerate(folders):
-        own = [(number, one) for number, one in enumerate(study.pairings) if one.event == event]
-        if not own:
-            continue
         seismograms = read_seismograms(WavesFolder(folder))
-        rows = {name: at for at, name in enumerate(seismograms.names)}
-        turned = seismograms.dt_s * np.exp(-2j * np.pi * np.outer(seismograms.time_s, study.frequencies_hz))
-        for number, one in own:
-            name = study.receivers.names[one.station]
-            if name not in rows:
-                raise UserError(f"{folder}: no station {name}; allowed: seismograms of all stations of [receivers]")
-            trace = seismograms.velocity[rows[name], "xyz".index(one.component)].astype(np.float64)
-            found[number] = corrections.factor(values, event, one.station, study.frequencies_hz) * (trace @ turned)
+        predicted_windows(study, event, seismograms, str(folder), corrections, values, found)
     return Predicted(found, samples_of(study, found))
+
+
+def predicted_windows(
+    study: Study,
+    event: int,
+    seismograms: Seismograms,
+    where: str,
+    corrections: Corrections,
+    values: f64,
+    found: NDArray[np.complex128],
+    *,
+    missing: bool = False,
+) -> None:
+    """Fills transforms, (window, frequency), of an earthquake. missing: stations may be missing, else a UserError names one."""
+    rows = {name: at for at, name in enumerate(seismograms.names)}
+    turned = seismograms.dt_s * np.exp(-2j * np.pi * np.outer(seismograms.time_s, study.frequencies_hz))
+    for number, one in enumerate(study.pairings):
+        name = study.receivers.names[one.station]
+        if one.event != event or (missing and name not in rows):
+            continue
+        if name not in rows:
+            raise UserError(f"{where}: no station {name}; allowed: seismograms of all stations of [receivers]")
+        trace = seismograms.velocity[rows[name], "xyz".index(one.component)].astype(np.float64)
+        found[number] = corrections.factor(values, event, one.station, study.frequencies_hz) * (trace @ turned)
 
 
 def samples_of(study: Study, transforms: NDArray[np.complex128]) -> f64:
@@ -98,14 +118,17 @@ def parts(transform: NDArray[np.complex128]) -> f64:
 
 
 def make_data(study: Study, quiet: f64, *, add_noise: bool) -> Observations:
-    """Data of samples: their standard deviations, and with add_noise that of the filter's band."""
-    data, sigma, observed = study.config.data, np.empty(study.samples), quiet.copy()
+    """Data of samples: their standard deviations, and with add_noise that of the filter's band.
+
+    Windows of samples that are no numbers are left out: their standard deviation is infinite.
+    """
+    data, sigma, observed = study.config.data, np.full(study.samples, np.inf), quiet.copy()
     for event in range(len(study.config.events)):
-        own = study.pairings_of(event)
+        own = [one for one in study.pairings_of(event) if np.isfinite(quiet[one.samples]).all()]
         if not own:
             continue
         sizes = np.array([np.sqrt(np.mean(quiet[one.samples] ** 2)) for one in own])
-        together = float(np.sqrt(np.mean(quiet[own[0].first : own[-1].samples.stop] ** 2)))
+        together = float(np.sqrt(np.mean(sizes**2)))
         if not together > 0:
             raise UserError(
                 f"the windows of [[event]] {study.config.events[event].name} are all 0; allowed: motion within [data] filter_hz"
@@ -115,7 +138,7 @@ def make_data(study: Study, quiet: f64, *, add_noise: bool) -> Observations:
             if add_noise:
                 random = np.random.default_rng([data.seed, event, one.station, "xyz".index(one.component)])
                 observed[one.samples] += sigma[one.samples] * noise_of(random, study, one.window)
-    return Observations(observed, sigma)
+    return Observations(np.nan_to_num(observed), sigma)
 
 
 def noise_of(random: np.random.Generator, study: Study, window: Window) -> f64:

@@ -14,8 +14,6 @@ from craton.regional.comparison import correlations
 from craton.regional.config import Config, load_config
 from craton.regional.folder import RegionalFolder, RegionalRecord
 from craton.regional.inversion import Inversion, write_model
-from craton.regional.measurements import Misfit
-from craton.regional.observations import NO_DATA
 from craton.regional.prior import prior_of
 from craton.regional.study import Study
 from craton.runs.agreement import ALONE
@@ -115,8 +113,15 @@ class _Run:
         folder.write_run(study.config.run)
         self._say(self._introduction(Path(progress.progress.source).name))
         record = self._record(progress)
-        work = Inversion(study, folder, progress, self.console, self._say, lambda: folder.write_record(record))
+        work = Inversion(study, folder, progress, self.console, self._say)
         record.iterations = work.iterations
+
+        def saved() -> None:
+            record.windows = sum(work.data.uses(one) for one in study.pairings)
+            record.samples = work.data.size
+            folder.write_record(record)
+
+        work.saved = saved
         try:
             now = work.go()
         except UserError as problem:
@@ -186,6 +191,6 @@ class _Run:
             parameters=list(config.model.parameters),
             events=[one.name for one in config.events],
             stations=len(study.receivers),
-            windows=len(study.pairings),
-            samples=Misfit(study, NO_DATA).size,
+            windows=0,
+            samples=0,
         )

@@ -251,7 +251,7 @@ class Study:
         found, first = [], 0
         for event, source in enumerate(self.sources_m):
             for station, at in enumerate(self.receivers.position_m):
-                window = self.window(source, at, self._origin_s(event))
+                window = self.window(source, at, self.origin_s(event))
                 if window is None:
                     continue
                 for component in self.config.data.components:
@@ -263,7 +263,7 @@ class Study:
             )
         return tuple(found)
 
-    def _origin_s(self, event: int) -> float:
+    def origin_s(self, event: int) -> float:
         """When an earthquake's moment rate has its middle, s."""
         point = self.setup.points[event]
         return float(point.start_s + point.time_function.centroid_s)

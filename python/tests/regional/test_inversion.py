@@ -139,19 +139,54 @@ def test_what_a_wave_run_refuses_is_said_and_the_rest_is_kept(tmp_path):
     craton("resume", run, "--no-report", cwd=tmp_path)
 
 
-def test_data_of_another_place_may_be_given(whole, tmp_path):
-    """The folders of the target's wave runs as records."""
-    shutil.copytree(whole / "small-run" / "target" / "events", tmp_path / "records")
+def own(whole, place, *more):
+    """A configuration whose data are in the folder records."""
     text = (whole / "small.toml").read_text()
-    text = text[: text.index("[[perturbation]]")].replace("[data]", f'[data]\nfolder = "{tmp_path / "records"}"')
-    (tmp_path / "own.toml").write_text(text.replace("iterations = 2", "iterations = 1"))
-    craton("run", "own.toml", "--no-report", cwd=tmp_path)
+    text = text[: text.index("[[perturbation]]")].replace("[data]", f'[data]\nfolder = "{place / "records"}"')
+    for old, new in (("iterations = 2", "iterations = 1"), *more):
+        assert old in text
+        text = text.replace(old, new)
+    (place / "own.toml").write_text(text)
+    return place / "own.toml"
+
+
+def test_data_of_ones_own(whole, tmp_path):
+    """The folders of the target's wave runs as records; then one that lacks a station, and none at all."""
+    shutil.copytree(whole / "small-run" / "target" / "events", tmp_path / "records")
+    craton("run", own(whole, tmp_path), cwd=tmp_path)
     record = RegionalFolder(tmp_path / "own-run").read_record()
-    assert record.correlation is None and record.fit < 5.0
+    assert record.correlation is None and record.fit < 5.0 and record.windows == 8
+    assert "A test of the method" not in (tmp_path / "own-run" / "report.html").read_text()
+    table = tmp_path / "records" / "two" / "stations.csv"
+    table.write_text(table.read_text().replace("\nB,", "\nBB,"))
+    craton("run", "own.toml", "--overwrite", cwd=tmp_path)
+    assert RegionalFolder(tmp_path / "own-run").read_record().windows == 6
     shutil.rmtree(tmp_path / "records" / "two")
-    shutil.rmtree(tmp_path / "own-run")
-    done = command_line.craton("regional", "run", "own.toml", cwd=tmp_path)
-    assert done.returncode == 2 and "two" in done.stderr and "allowed" in done.stderr
+    done = command_line.craton("regional", "run", "own.toml", "--overwrite", cwd=tmp_path)
+    assert done.returncode == 2 and "nothing of [[event]] two; allowed: two.mseed" in done.stderr
+
+
+def test_data_in_files_of_obspy(whole, tmp_path):
+    """MiniSEED of the same runs: the same data. Then without the time of an earthquake, and a file that is none."""
+    obspy = pytest.importorskip("obspy")
+    (tmp_path / "records").mkdir()
+    for name in ("one", "two"):
+        run = whole / "small-run" / "target" / "events" / name
+        to = tmp_path / "records" / f"{name}.mseed"
+        done = command_line.craton("waves", "export", run, "--format", "mseed", "--output", to, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert {trace.stats.channel[-1] for trace in obspy.read(str(tmp_path / "records" / "one.mseed"))} == {"Z", "N", "E"}
+    times = [(f'name = "{name}"', f'name = "{name}"\ntime_utc = "1970-01-01T00:00:07.2"') for name in ("one", "two")]
+    craton("run", own(whole, tmp_path, *times), "--no-report", cwd=tmp_path)
+    shutil.copytree(whole / "small-run" / "target" / "events", tmp_path / "other" / "records")
+    craton("run", own(whole, tmp_path / "other"), "--no-report", cwd=tmp_path / "other")
+    ours, theirs = (read_hdf5(RegionalFolder(at / "own-run").data)["observed"] for at in (tmp_path, tmp_path / "other"))
+    assert np.abs(ours - theirs).max() < 1e-3 * np.abs(theirs).max()
+    done = command_line.craton("regional", "run", own(whole, tmp_path), "--overwrite", cwd=tmp_path)
+    assert done.returncode == 2 and "with time_utc" in done.stderr
+    (tmp_path / "records" / "one.mseed").write_text("no seismogram")
+    done = command_line.craton("regional", "run", own(whole, tmp_path, *times), "--overwrite", cwd=tmp_path)
+    assert done.returncode == 2 and "one.mseed" in done.stderr and done.stderr.strip().count("\n") == 0
 
 
 @LONG

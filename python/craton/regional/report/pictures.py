@@ -201,7 +201,8 @@ def shown_windows(results: Results) -> list[Pairing]:
     """Windows from the worst fit at the start to the best, evenly."""
     study = results.study
     misfit = Misfit(study, results.data)
-    worst = sorted(study.pairings, key=lambda one: -float(np.mean(misfit.residual_of(one, results.first.samples) ** 2)))
+    used = [one for one in study.pairings if misfit.uses(one)]
+    worst = sorted(used, key=lambda one: -float(np.mean(misfit.residual_of(one, results.first.samples) ** 2)))
     return [
         worst[at] for at in sorted({round(at) for at in np.linspace(0, len(worst) - 1, min(MOST_WINDOWS, len(worst)))})
     ]

@@ -95,7 +95,7 @@ def _stripe(value: Any) -> float:
 UTC_TIME = 'a date and time in UTC, as in "2019-07-06T03:19:53.04", or ""'
 
 
-def _utc(value: Any) -> str:
+def utc_time(value: Any) -> str:
     """ISO 8601 without a zone. TOML's own dates and times do too."""
     if value == "":
         return ""
@@ -224,7 +224,7 @@ class TimeConfig:
     )
     origin_time: str = setting(
         "",
-        _utc,
+        utc_time,
         'UTC of t = 0, as in "2019-07-06T03:19:53.04"; "" takes that of the first event_file, if there is one',
     )
 
