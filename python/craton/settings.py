@@ -124,7 +124,8 @@ def folder_name(value: Any) -> str:
 def setting(default: Any, read: Reader, text: str, *, path: str = "") -> Any:
     """A dataclass field: a default (or REQUIRED), its reader and its help.
 
-    path: "" no path; "input" a file, relative to the configuration; "output" a folder, relative to where craton is started.
+    path: "" no path; "input" a file, "folder" a folder, relative to the configuration; "output" a folder, relative to where craton
+    is started.
     """
     return field(default=default, metadata={"read": read, "help": text, "path": path})
 
@@ -183,7 +184,11 @@ def read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path
     return table(**values)
 
 
-_FILES = {"input": "file, relative to this configuration's folder", "output": "folder that can be made"}
+_FILES = {
+    "input": "file, relative to this configuration's folder",
+    "folder": "folder, relative to this configuration's",
+    "output": "folder that can be made",
+}
 
 
 def _resolved(value: Any, kind: str, folder: Path, where: str) -> Any:
@@ -194,9 +199,10 @@ def _resolved(value: Any, kind: str, folder: Path, where: str) -> Any:
         if kind == "output":
             return str(path.absolute())
         path = (folder / path).absolute()
-        if path.is_file():
+        if path.is_dir() if kind == "folder" else path.is_file():
             return str(path)
-        what = f"{path} is a directory" if path.is_dir() else f"no such file {path}"
+        other = {"folder": f"{path} is a file"}.get(kind, f"{path} is a directory")
+        what = other if path.exists() else f"no such {'folder' if kind == 'folder' else 'file'} {path}"
     except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be searched, ~ of an unknown user
         what = getattr(error, "strerror", None) or str(error)
     raise UserError(f"{where} = {shown(value)}: {what}; allowed: a {_FILES[kind]}")

@@ -103,7 +103,7 @@ class Kernels:
     def with_corrections(self, one: Pairing, predicted: Predicted, values: f64, numbers: i32) -> tuple[f64, i32]:
         """The same panel, and columns for the corrections that act on the window."""
         study = self.study
-        transform = predicted.transforms[study.pairings.index(one)]
+        transform = predicted.transforms[one.number]
         more = study.corrections.derivatives(transform, one.event, one.station, study.frequencies_hz)
         if not more:
             return values, numbers

@@ -41,6 +41,11 @@ def check_waves(study: Study) -> None:
             force.time_function.highest_frequency_hz, slowest, h, config.grid.points_per_wavelength, where, "a lower f4"
         )
     setup.step_s()
+    if config.is_synthetic and (wrong := study.wrong_ground(None)):
+        raise config.wrong(
+            f"[[perturbation]] or [target]: waves cannot run in this ground: {wrong}; allowed: smaller changes, or a smaller "
+            "[time] dt_s"
+        )
     study.spectra_plan()
     study.pairings  # noqa: B018 - refuses a run that ends before the waves arrive
 
@@ -129,6 +134,7 @@ def examine(config: Config) -> Findings:
     hessian = 8 * study.unknowns * (study.unknowns + 1) // 2
     values = 8 * (6 + 3 * ("rho" in config.changed)) * len(study.lattice) * len(study.frequencies_hz)
     held = min(len(config.events), max(1, int(config.run.memory_mb * 2**20 / values)))
+    copies = 2.5 + 2 * config.inversion.keep_hessian
     return Findings(
         events=len(config.events),
         stations=len(study.receivers),
@@ -146,13 +152,19 @@ def examine(config: Config) -> Findings:
         hessian_bytes=hessian,
         wave_runs=runs,
         wave_memory_bytes=wave_bytes,
-        step_memory_bytes=math.ceil((held + 2) * values + 2.5 * hessian / ranks),
+        step_memory_bytes=math.ceil((held + 2) * values + copies * hessian / ranks + _prior_bytes(study)),
         disk_bytes=disk_bytes(config, len(study.receivers), plan.file_bytes),
         spectra=plan.text,
         cores=cores,
         time_s=(runs * each + SECONDS_PER_PRODUCT * products) / cores,
         notes=tuple(_notes(study, wave_bytes)),
     )
+
+
+def _prior_bytes(study: Study) -> int:
+    """Of a rank: the Gaussian prior's lateral matrices."""
+    x, y, _ = study.knots.counts
+    return 8 * (x * y) ** 2 * (1 + len(study.config.model.parameters)) * (study.config.prior.kind == "gaussian")
 
 
 def _notes(study: Study, wave_bytes: int) -> list[str]:
@@ -166,7 +178,7 @@ def _notes(study: Study, wave_bytes: int) -> list[str]:
         )
     dropped = len(config.events) * len(study.receivers) * len(config.data.components) - len(study.pairings)
     if dropped:
-        found.append(f"{dropped} windows would begin after the run's end, and are left out")
+        found.append(f"{dropped} windows have less than a period before the run's end, and are left out")
     room, together = (
         available_bytes(),
         wave_bytes * (config.run.all_cores // (config.run.ranks * config.run.threads) or 1),

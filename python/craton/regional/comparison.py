@@ -25,7 +25,13 @@ def resolved_knots(study: Study, deviation: f64) -> NDArray[np.bool_]:
 def target_at_knots(study: Study) -> f64:
     """Ln of the target over the starting model, of each sought parameter at its knots: the ground there, not its projection."""
     start, target = (study.ground_at(study.knots.position_m, target=one) for one in (False, True))
-    return np.concatenate([np.log(target[name] / start[name]) for name in study.config.model.parameters])
+    solid = {name: (start[name] > 0) & (target[name] > 0) for name in study.config.model.parameters}  # water has no vs
+    return np.concatenate(
+        [
+            np.where(known, np.log(np.where(known, target[name], 1.0) / np.where(known, start[name], 1.0)), 0.0)
+            for name, known in solid.items()
+        ]
+    )
 
 
 def correlations(study: Study, model: f64, deviation: f64 | None) -> tuple[float, float | None]:

@@ -24,12 +24,13 @@ from craton.seismology.wave_run.config_tables import (
     TimeConfig,
     listed,
     numbers,
+    read_bits,
+    some,
     utc_time,
 )
 from craton.settings import (
     REQUIRED,
     Configuration,
-    Reader,
     boolean,
     choice,
     directory_setting,
@@ -52,19 +53,6 @@ AXES = ("x", "y", "z")
 PARAMETERS = ("vp", "vs", "rho")
 LEAST_FREQUENCIES = 4
 """Within the filter, 1 / (2 duration_s) apart."""
-
-
-def _some(names: tuple[str, ...], allowed: str) -> Reader:
-    """Reads a list of one or more names, each once."""
-    read_names = listed(choice(*names), allowed)
-
-    def read(value: Any) -> tuple[str, ...]:
-        found: tuple[str, ...] = read_names(value)
-        if not found or len(set(found)) < len(found):
-            raise ValueError(allowed)
-        return found
-
-    return read
 
 
 def _filter(value: Any) -> tuple[float, ...]:
@@ -124,7 +112,10 @@ class DataConfig:
     """What is compared: windows of filtered seismograms at the stations of [receivers]."""
 
     folder: str = setting(
-        "", text, 'with <event>.mseed for each [[event]], or a folder <event>/ of craton waves; "": made for [target]'
+        "",
+        text,
+        'with <event>.mseed for each [[event]], or a folder <event>/ of craton waves; "": made for [target]',
+        path="folder",
     )
     filter_hz: tuple[float, ...] = setting(
         REQUIRED, _filter, "Hz; [f1, f2, f3, f4]: gain 1 from f2 to f3, 0 outside f1 to f4, no phase"
@@ -147,9 +138,7 @@ class DataConfig:
         0.0, number(0, 1e6, "s"), "s; added in squares to a travel time's standard deviation"
     )
     amplitude_floor: float = setting(0.0, number(0, 100), "the same of ln of an amplitude")
-    components: tuple[str, ...] = setting(
-        AXES, _some(AXES, "a list of one or more of x, y, z"), "of x (north), y (east) and z (down)"
-    )
+    components: tuple[str, ...] = setting(AXES, some(AXES), "of x (north), y (east) and z (down)")
     fastest_m_s: float = setting(
         0.0, number(0, 1e5, "m/s"), "m/s; a window begins before_s before waves of this speed; 0: the fastest P waves"
     )
@@ -172,9 +161,7 @@ class DataConfig:
 class ModelConfig:
     """What is sought: changes of the ground of [media], as parts of it, at knots between which they are linear."""
 
-    parameters: tuple[str, ...] = setting(
-        ("vs",), _some(PARAMETERS, "a list of one or more of vp, vs, rho"), "that are sought: vp, vs, rho"
-    )
+    parameters: tuple[str, ...] = setting(("vs",), some(PARAMETERS), "that are sought: vp, vs, rho")
     vp_per_vs: float = setting(0.6, number(-10, 10), "dln vp / dln vs, where vs is sought and vp is not")
     rho_per_vs: float = setting(0.0, number(-10, 10), "dln rho / dln vs, where vs is sought and rho is not")
     spacing_m: tuple[float, ...] = setting(REQUIRED, _lengths, "m between knots: a number, or [x, y, z]")
@@ -186,7 +173,7 @@ class ModelConfig:
         0.0, number(0, 1e7, "m"), "m from source and station within which a seismogram says nothing; 0: 3 cells"
     )
     coarsen: int = setting(1, integer(1, 100), "kernels take every so many cells along each side")
-    bits: int = setting(16, integer(16, 32), "of a number of the spectra on disk: 16 or 32")
+    bits: int = setting(16, read_bits, "of a number of the spectra on disk: 16 or 32")
 
 
 @dataclass(frozen=True)
@@ -352,8 +339,8 @@ class Config(Configuration):
             seen.add(event.name)
             if event.fault_file:
                 raise self.wrong(f"[[event]] {at} fault_file; allowed: a source at a point")
-        if self.model.bits not in (16, 32):
-            raise self.wrong(f"[model] bits = {self.model.bits}; allowed: 16 or 32")
+            if event.mode.startswith(("force", "traction")):
+                raise self.wrong(f'[[event]] {at} mode = "{event.mode}"; allowed: moment_rate, or a stress')
         if self.grid.coarser_below_m:
             raise self.wrong("[grid] coarser_below_m in an inversion; allowed: 0, cells that are all alike")
         if self.media.read == "partitioned":
@@ -384,11 +371,40 @@ class Config(Configuration):
                 f"[time] duration_s = {duration_s:g}: too short for the filter, {f1:g} to {f4:g} Hz; allowed: "
                 f"{0.5 * LEAST_FREQUENCIES / (f4 - f1):.3g} s or more"
             )
-        sizes = self.grid.extent_m
+        low, high = self.inner_m
         for name in ("low_m", "high_m"):
             at = getattr(self.model, name)
-            if any(one > size for one, size in zip(at, sizes, strict=False)):
-                raise self.wrong(f"[model] {name} = {list(at)}; allowed: inside the grid, up to {list(sizes)} m")
+            if any(one < a or one > b for one, a, b in zip(at, low, high, strict=False)):
+                raise self.wrong(
+                    f"[model] {name} = {list(at)}; allowed: without the absorbing sides, {list(low)} to {list(high)} m"
+                )
+        least = 2 * self.model.coarsen * self.grid.spacing_m
+        for axis, a, b in zip(AXES, *self.box_m, strict=True):
+            if b - a < least - 1e-6:
+                raise self.wrong(
+                    f"[model] a box of {b - a:g} m along {axis}, from low_m to high_m; allowed: {least:g} m or more, two points of "
+                    f"coarsen = {self.model.coarsen} cells"
+                )
+        if not self.is_synthetic and any(getattr(self.errors, item.name) for item in fields(self.errors)):
+            raise self.wrong(
+                "[errors] with [data] folder; allowed: one of them, data of a folder have errors of their own"
+            )
+        if self.data.measured_hz and self.data.measure != "gsdf":
+            raise self.wrong(f'[data] measured_hz with measure = "{self.data.measure}"; allowed: with measure = "gsdf"')
+
+    @property
+    def inner_m(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Corners of the grid without its absorbing sides."""
+        h, boundary = self.grid.spacing_m, self.boundary
+        edge = h * boundary.layer_cells * (boundary.absorbing != "none")
+        x, y, z = (h * n for n in self.grid.cells)
+        return (edge, edge, edge * (boundary.top == "absorbing")), (x - edge, y - edge, z - edge)
+
+    @property
+    def box_m(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Corners of the box of knots."""
+        low, high = self.inner_m
+        return self.model.low_m or low, self.model.high_m or high
 
     @property
     def sample_s(self) -> float:

@@ -7,7 +7,7 @@ transform A exp(-2 pi i f T) U(f). The unknowns are T, in s, and ln A. Each is e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +60,12 @@ class Corrections:
         for name, count, _ in self.kinds:
             yield first + (event if name.startswith("event") else station), name.endswith("time_s")
             first += count
+
+    def names(self, events: Sequence[str], stations: Sequence[str]) -> list[tuple[str, str]]:
+        """Whose each unknown is, and which: ("A", "station_time_s")."""
+        return [
+            (name, kind) for kind, _, _ in self.kinds for name in (events if kind.startswith("event") else stations)
+        ]
 
     def factor(self, values: f64, event: int, station: int, frequencies_hz: f64) -> complex128:
         """What a window's transform is multiplied with. values: of all unknowns."""

@@ -3,7 +3,7 @@
     config.toml             the configuration with every default written out, but for [run], which is in
     run.toml                    and may be another one when the run is resumed
     events.npy              places of the earthquakes, (n, 3) m
-    data.h5                 windows: observed samples, their standard deviation, and what each model predicts in the end
+    data.h5                 windows: observed samples, and their standard deviation
     target/                 wave runs in the ground that made the data, where they were made
     states/000/             a model: model.h5 (its coefficients), ground.h5 (vp, vs, rho, as [media] file takes them)
       events/<name>/            wave runs of the earthquakes       stations/<name>-<axis>/    of forces at the stations
@@ -46,7 +46,7 @@ class IterationRecord:
     step_length: float = 0.0
     """1 for a full Gauss-Newton step; 1/2, 1/4, ... where the misfit would have risen; 0 for the starting model."""
     simulations: int = 0
-    """Wave runs that led to it."""
+    """Wave runs up to it, but for those that made the data."""
     correlation: float | None = None
     """With the target at all knots, where there is one."""
 

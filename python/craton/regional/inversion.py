@@ -64,6 +64,9 @@ class Inversion:
     jobs: list[TaskRecord] = field(default_factory=list)
     stopped_because: str = ""
     states: int = 0
+    """that were tried"""
+    latest: int = 0
+    """number of the last that was accepted"""
 
     def __post_init__(self) -> None:
         self.prior: Prior = prior_of(self.study)
@@ -108,7 +111,7 @@ class Inversion:
             target = self.folder.target_state
             target.path.mkdir(parents=True, exist_ok=True)
             if not target.ground.is_file():
-                write_ground(target.ground, study.config, study.target)
+                write_ground(target.ground, study.config, study.planes(None))
             self.simulate(target, "data", "target", spectra=False)
             folders = [target.event(one.name) for one in study.config.events]
             found = make_data(study, predicted(study, folders, study.catalogue, study.errors).samples, add_noise=True)
@@ -127,7 +130,7 @@ class Inversion:
         if not state.model.is_file():
             state.write_model(model=model, weights=weights)
         if not state.ground.is_file():
-            write_ground(state.ground, self.study.config, self.study.ground(model))
+            write_ground(state.ground, self.study.config, self.study.planes(model))
         if self.study.config.inversion.predicted_by == "stations":
             self.do(phase, f"iteration {iteration}", self.receiver_tasks(state))
         else:
@@ -146,7 +149,12 @@ class Inversion:
         config = event_config(study.config, event, state.ground, study.dt_s, state.event(name), spectra)
         state.event(name).parent.mkdir(parents=True, exist_ok=True)
         return wave_task(
-            f"{state.path.name}: {name}", config, state.event(name), study.config.run.ranks, study.steps, "earthquake"
+            f"{state.path.name}: earthquake {name}",
+            config,
+            state.event(name),
+            study.config.run.ranks,
+            study.steps,
+            "earthquake",
         )
 
     def receiver_tasks(self, state: StateFolder) -> list[Task]:
@@ -159,7 +167,7 @@ class Inversion:
                 config = receiver_config(
                     study.config, at, component, state.ground, self.folder.points, study.dt_s, folder
                 )
-                label = f"{state.path.name}: {name}, {component}"
+                label = f"{state.path.name}: station {name}, {component}"
                 tasks.append(wave_task(label, config, folder, study.config.run.ranks, study.steps, "station"))
         return tasks
 
@@ -223,7 +231,8 @@ class Inversion:
             totals.append(self.total(tried))
             if totals[-1] < before:
                 return length, tried
-            tried.state.drop_spectra()
+            if not self.study.config.run.keep_spectra:
+                tried.state.drop_spectra()
         self.stopped_because = (
             f"no step lowers the misfit of {before:.6g}: {', '.join(f'{one:.6g}' for one in totals)} at lengths from 1 on, each "
             "half of the one before"
@@ -237,8 +246,8 @@ class Inversion:
     # ------------------------------------------------------------------------------------------------------------ the table
 
     def note(self, now: Current, length: float) -> None:
-        """One more accepted model: recorded, said, and written as model.h5."""
-        study = self.study
+        """One more accepted model: recorded and said."""
+        study, self.latest = self.study, now.state.number
         found = correlations(study, now.model, None)[0] if study.config.is_synthetic else None
         entry = IterationRecord(
             iteration=len(self.iterations),
@@ -263,8 +272,12 @@ class Inversion:
 
     @property
     def simulations(self) -> int:
-        """Wave runs that are there."""
-        return sum(1 for _ in self.folder.path.glob("states/*/*/*/record.json"))
+        """Wave runs up to now: the same when a run goes on that was ended. Those that made data do not count."""
+        study = self.study
+        events, forces = len(study.config.events), len(study.receivers) * len(study.config.data.components)
+        first, second = (events, forces) if study.config.inversion.predicted_by == "events" else (forces, events)
+        stepped = sum(self.folder.state(number).step.is_file() for number in range(self.latest))
+        return self.states * first + stepped * second
 
 
 def _complain(outcome: Outcome, folder: RegionalFolder) -> None:
@@ -284,6 +297,8 @@ def write_model(path: Path, study: Study, now: Current, step: dict[str, Any] | N
         if step is not None:
             content[name] = np.asarray(step[name])[: study.unknowns_of_ground].reshape(shape)
     content["corrections"] = now.model[study.unknowns_of_ground :]
+    if step is not None:
+        content["corrections_deviation"] = np.asarray(step["deviation"])[study.unknowns_of_ground :]
     content |= {f"{axis}_m": at for axis, at in zip("xyz", study.knots.axes_m, strict=True)}
     content |= {"parameters": " ".join(study.config.model.parameters), "state": now.state.number}
     with replaced(path) as aside:

@@ -42,16 +42,17 @@ def write_netcdf(results: Results, path: Path, step_deg: float = 0.0, depth_step
     lon, lat = grid.lon_lat(corners[:, 0], corners[:, 1])
     step_deg = step_deg or 0.5 * float(np.diff(knots.x_m).min()) / 111.2e3
     depth_step_km = depth_step_km or 0.5e-3 * float(np.diff(knots.z_m).min())
+    spans = 1e-3 * grid.size_m[2] / depth_step_km, np.ptp(lat) / step_deg, np.ptp(lon) / step_deg
+    count = float(np.prod(np.ceil(spans)))
+    if not 1 <= count <= LARGEST:
+        raise UserError(
+            f"--step {step_deg:g} degrees and --depth-step {depth_step_km:g} km: {count:.3g} points; allowed: 1 to {LARGEST:g}"
+        )
     axes = {
         "depth": np.arange(0.0, 1e-3 * grid.size_m[2], depth_step_km),
         "latitude": np.arange(float(lat.min()), float(lat.max()), step_deg),
         "longitude": np.arange(float(lon.min()), float(lon.max()), step_deg),
     }
-    count = np.prod([len(axis) for axis in axes.values()], dtype=float)
-    if not 0 < step_deg < 90 or not depth_step_km > 0 or count > LARGEST or count == 0:
-        raise UserError(
-            f"--step {step_deg:g} degrees and --depth-step {depth_step_km:g} km: {count:.3g} points; allowed: 1 to {LARGEST:g}"
-        )
     values = _sampled(results, axes)
     with replaced(path) as aside:
         _write(aside, axes, values, results)

@@ -23,7 +23,6 @@ __all__ = [
     "make_data",
     "parts",
     "predicted",
-    "predicted_windows",
     "read_data",
     "samples_of",
 ]
@@ -77,11 +76,11 @@ def predicted(study: Study, folders: Sequence[Path], corrections: Corrections, v
     found = np.zeros((len(study.pairings), len(study.frequencies_hz)), np.complex128)
     for event, folder in enumerate(folders):
         seismograms = read_seismograms(WavesFolder(folder))
-        predicted_windows(study, event, seismograms, str(folder), corrections, values, found)
+        _predicted_of(study, event, seismograms, str(folder), corrections, values, found)
     return Predicted(found, samples_of(study, found))
 
 
-def predicted_windows(
+def _predicted_of(
     study: Study,
     event: int,
     seismograms: Seismograms,
@@ -89,15 +88,13 @@ def predicted_windows(
     corrections: Corrections,
     values: f64,
     found: NDArray[np.complex128],
-    *,
-    missing: bool = False,
 ) -> None:
-    """Fills transforms, (window, frequency), of an earthquake. missing: stations may be missing, else a UserError names one."""
+    """Fills transforms, (window, frequency), of an earthquake."""
     rows = {name: at for at, name in enumerate(seismograms.names)}
     turned = seismograms.dt_s * np.exp(-2j * np.pi * np.outer(seismograms.time_s, study.frequencies_hz))
     for number, one in enumerate(study.pairings):
         name = study.receivers.names[one.station]
-        if one.event != event or (missing and name not in rows):
+        if one.event != event:
             continue
         if name not in rows:
             raise UserError(f"{where}: no station {name}; allowed: seismograms of all stations of [receivers]")

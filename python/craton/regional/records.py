@@ -1,11 +1,13 @@
 """Seismograms of a user's own: for each earthquake a folder such as `craton waves run` leaves, or a file of any format of ObsPy.
 
 A file has velocities in m/s, free of the instrument. Channels end in Z, N, E (up, north, east) or in 1 and 2 (the grid's x and y).
-Stations are those of [receivers], as STATION or NETWORK.STATION. What is not there is left out.
+Stations are those of [receivers], as STATION or NETWORK.STATION. What is not there, is 0, or does not cover the wave run is left
+out.
 """
 
 from __future__ import annotations
 
+import glob
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.regional.config import CorrectionsConfig
-from craton.regional.corrections import Corrections
-from craton.regional.observations import predicted_windows
 from craton.regional.study import Study
 from craton.seismology.files import read_by_obspy
 from craton.seismology.wave_run.folder import WavesFolder
@@ -27,6 +26,9 @@ __all__ = ["recorded"]
 f64 = NDArray[np.float64]
 complex128 = NDArray[np.complex128]
 
+ENDINGS = (".mseed", ".msd", ".sac", ".gse", ".gse2", ".slist", ".segy")
+"""Of files of ObsPy's formats."""
+TURNED_DEG = 0.1
 COVERED = 0.99
 """Part of a run's length that a record must have."""
 
@@ -37,14 +39,13 @@ def recorded(study: Study, folder: Path) -> complex128:
     UserError for an earthquake without a folder or a file, for a file that ObsPy does not read, and where nothing at all is found.
     """
     found = np.full((len(study.pairings), len(study.frequencies_hz)), np.nan, np.complex128)
-    none = Corrections(CorrectionsConfig(), 0, 0)
     for event, one in enumerate(study.config.events):
         waves = WavesFolder(folder / one.name)
-        file = next((path for path in sorted(folder.glob(f"{one.name}.*")) if path.is_file()), None)
+        file = next(
+            (path for path in sorted(folder.glob(f"{glob.escape(one.name)}.*")) if path.suffix.lower() in ENDINGS), None
+        )
         if waves.seismograms.is_file():
-            predicted_windows(
-                study, event, read_seismograms(waves), str(waves.path), none, np.zeros(0), found, missing=True
-            )
+            _of_run(study, event, waves, found)
         elif file is not None:
             _of_file(study, event, file, found)
         else:
@@ -56,6 +57,24 @@ def recorded(study: Study, folder: Path) -> complex128:
             f"{folder}: no record of {study.receivers.names[0]} or another station of [receivers]; allowed: records by their names"
         )
     return found
+
+
+def _of_run(study: Study, event: int, waves: WavesFolder, found: complex128) -> None:
+    """Fills the windows of an earthquake from a folder of `craton waves run`."""
+    run = read_seismograms(waves)
+    if abs(run.azimuth_deg - study.config.grid.azimuth_deg) > TURNED_DEG:
+        raise UserError(
+            f"{waves.seismograms}: x at {run.azimuth_deg:g} degrees from north; allowed: {study.config.grid.azimuth_deg:g}, as "
+            "[grid] azimuth_deg has it"
+        )
+    rows = {name: at for at, name in enumerate(run.names)}
+    for number, one in enumerate(study.pairings):
+        name = study.receivers.names[one.station]
+        if one.event == event and name in rows:
+            samples = run.velocity[rows[name], "xyz".index(one.component)].astype(np.float64)
+            transform = _transform(study, samples, run.first_time_s, run.dt_s, f"{waves.seismograms}: station {name}")
+            if transform is not None:
+                found[number] = transform
 
 
 def _of_file(study: Study, event: int, file: Path, found: complex128) -> None:
@@ -71,9 +90,8 @@ def _of_file(study: Study, event: int, file: Path, found: complex128) -> None:
         own = [
             (number, one) for number, one in enumerate(study.pairings) if (one.event, one.station) == (event, station)
         ]
-        axes = _along_grid(
-            study, station, {trace.stats.channel[-1:]: trace for trace in stream if _is_of(trace, name)}, begins_s
-        )
+        traces = {trace.stats.channel[-1:]: trace for trace in stream if _is_of(trace, name)}
+        axes = _along_grid(study, station, traces, begins_s, file)
         for number, one in own:
             if one.component in axes:
                 found[number] = axes[one.component]
@@ -83,9 +101,16 @@ def _is_of(trace: Any, name: str) -> bool:
     return name in (trace.stats.station, f"{trace.stats.network}.{trace.stats.station}")
 
 
-def _along_grid(study: Study, station: int, traces: dict[str, Any], begins_s: float) -> dict[str, complex128]:
+def _along_grid(
+    study: Study, station: int, traces: dict[str, Any], begins_s: float, file: Path
+) -> dict[str, complex128]:
     """Transforms along x, y and z (down) of traces by the last letter of their channel."""
-    known = {letter: _transform(study, trace, begins_s) for letter, trace in traces.items()}
+    known = {}
+    for letter, trace in traces.items():
+        if not np.ma.is_masked(trace.data):
+            first_s = float(trace.stats.starttime.timestamp) - begins_s
+            samples = np.asarray(trace.data, np.float64)
+            known[letter] = _transform(study, samples, first_s, float(trace.stats.delta), f"{file}: {trace.id}")
     of = {letter: values for letter, values in known.items() if values is not None}
     found = {}
     if "Z" in of:
@@ -100,14 +125,22 @@ def _along_grid(study: Study, station: int, traces: dict[str, Any], begins_s: fl
     return found
 
 
-def _transform(study: Study, trace: Any, begins_s: float) -> complex128 | None:
-    """Of a trace, from the beginning of the wave run to its end; None for one that does not cover it, or has no number."""
-    samples, step_s = np.asarray(trace.data, np.float64), float(trace.stats.delta)
-    times_s = float(trace.stats.starttime.timestamp) - begins_s + step_s * np.arange(len(samples))
+def _transform(study: Study, samples: f64, first_s: float, step_s: float, where: str) -> complex128 | None:
+    """Of a record, from the beginning of the wave run to its end.
+
+    None for one that does not cover it, is 0, or has no number. UserError for samples too far apart for the filter.
+    """
+    f4 = study.config.data.filter_hz[3]
+    if step_s > 0.5 / f4:
+        raise UserError(f"{where}: a sample every {step_s:g} s; allowed: {0.5 / f4:.3g} s or less, for {f4:g} Hz")
+    times_s = first_s + step_s * np.arange(len(samples))
     inside = (times_s >= -0.5 * step_s) & (times_s <= study.config.time.duration_s)
-    if np.ma.is_masked(trace.data) or inside.sum() * step_s < COVERED * study.config.time.duration_s - step_s:
-        return None
-    if not np.isfinite(samples[inside]).all():
+    used = samples[inside]
+    if (
+        len(used) * step_s < COVERED * study.config.time.duration_s - step_s
+        or not np.isfinite(used).all()
+        or not used.any()
+    ):
         return None
     turned = step_s * np.exp(-2j * np.pi * np.outer(times_s[inside], study.frequencies_hz))
-    return np.asarray(samples[inside] @ turned, np.complex128)
+    return np.asarray(used @ turned, np.complex128)

@@ -40,6 +40,9 @@ class Results(Described):
     """diagonal of the resolution: 0 where the data say nothing, 1 where they say all"""
     coverage: f64 | None
     """how many windows see each knot"""
+    corrections: f64
+    """of earthquakes and stations, in the order of study.corrections"""
+    corrections_deviation: f64 | None
     state: int
     """number of its folder in states/"""
     data: Observations
@@ -75,7 +78,7 @@ class Results(Described):
 
     def motion(self, by: Predicted, one: Pairing, window: Window) -> f64:
         """The predicted motion of one station and component, filtered, at the times of any window."""
-        return self.study.synthesis(window) @ parts(by.transforms[self.study.pairings.index(one)])
+        return self.study.synthesis(window) @ parts(by.transforms[one.number])
 
     def field(self, parameter: str, points_m: ArrayLike, values: f64 | None = None) -> f64:
         """A parameter's change at points (n, 3) in m; UserError for one that was not sought.
@@ -115,4 +118,10 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     first, last = (predicted_of_state(study, at, np.asarray(at.read_model()["model"], np.float64)) for at in states)
     known = [of_knots(name) for name in ("deviation", "resolution", "coverage")]
     data, state = read_data(folder.data, study), int(content["state"])
-    return Results(folder, record, study, change, known[0], known[1], known[2], state, data, first, last)
+    corrections = np.asarray(content.get("corrections", np.zeros(0)), np.float64)
+    if corrections.shape != (study.corrections.size,):
+        raise UserError(f"{folder.model}: {corrections.size} corrections; allowed: {study.corrections.size}")
+    errors = content.get("corrections_deviation")
+    return Results(
+        folder, record, study, change, known[0], known[1], known[2], corrections, errors, state, data, first, last
+    )

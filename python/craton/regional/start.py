@@ -15,6 +15,7 @@ from craton.regional.config import Config, load_config
 from craton.regional.folder import RegionalFolder, RegionalRecord
 from craton.regional.inversion import Inversion, write_model
 from craton.regional.prior import prior_of
+from craton.regional.records import recorded
 from craton.regional.study import Study
 from craton.runs.agreement import ALONE
 from craton.runs.files import read_hdf5, remove_half_written, replaced
@@ -24,6 +25,7 @@ from craton.runs.record import facts_of
 from craton.runs.running import begun, finished, resumed
 from craton.runs.status import Status, find_status
 from craton.runs.words import counted
+from craton.tasks import Task
 
 __all__ = ["resume", "run", "status"]
 
@@ -84,6 +86,26 @@ def status(directory: Path) -> Status:
     return found
 
 
+def _check_jobs(config: Config) -> None:
+    """UserError for wave runs, or a step, that could never begin."""
+    settings = config.run
+    sizes = {"a wave run": settings.ranks * settings.threads, "a step": settings.ranks_of_step}
+    tasks = [Task(name, Path(name), list, Path(name), cores=cores, ranks=cores) for name, cores in sizes.items()]
+    settings.runs_on.check(tasks, settings.all_cores)
+
+
+def _check_records(study: Study) -> None:
+    """UserError for records that are not there, or would go with an earlier run's results. Not again once data.h5 has them."""
+    folder, run = Path(study.config.data.folder).resolve(), RegionalFolder(study.config.run.directory)
+    if folder.is_relative_to(run.path.resolve()):
+        raise study.config.wrong(
+            f"[data] folder = {folder} lies in the output folder {run.path}, which this run would replace; allowed: another output "
+            "folder, or a copy elsewhere"
+        )
+    if not run.data.is_file() or run.record.is_file():
+        recorded(study, folder)
+
+
 @dataclass(frozen=True)
 class _Run:
     """The run of a configuration that can be computed."""
@@ -100,6 +122,9 @@ class _Run:
         study = Study(config)
         check_waves(study)
         prior_of(study)
+        _check_jobs(config)
+        if not config.is_synthetic:
+            _check_records(study)
         start = Start("regional", config.to_dict(), str(config.path), PHASES, threads=config.run.all_cores)
         return _Run(study, RegionalFolder(config.run.directory), start, report, console)
 

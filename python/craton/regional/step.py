@@ -59,7 +59,9 @@ def solve_state(
     if config.inversion.keep_hessian:
         full = ConvergentMatrix(world, study.unknowns, study.unknowns)
         hessian.expand(full, fill_lower=True)
-        full.save(str(state.hessian), "hessian")
+        aside = state.hessian.with_name(f"{state.hessian.name}.new")
+        full.save(str(aside), "hessian")
+        on_root(comm, lambda: aside.replace(state.hessian))
         del full
     prior = prior_of(study)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,10 +15,10 @@ from craton.regional.corrections import Corrections, drawn
 from craton.regional.knots import Knots
 from craton.regional.wave_runs import receiver_force, spectra_table
 from craton.regional.windows import Window
-from craton.seismology.ground.media import Material
+from craton.seismology.ground.media import Material, Range
 from craton.seismology.wave_run import config as waves
 from craton.seismology.wave_run.config import STABILITY
-from craton.seismology.wave_run.setup import Setup, medium_of
+from craton.seismology.wave_run.setup import Setup, medium_of, unrelaxed_factor
 from craton.seismology.wave_run.spectra import QUIET, Lattice, SpectraPlan, frequencies_of, lattice_of, spectra_of
 from craton.settings import folder_name, shown
 
@@ -37,6 +38,7 @@ SLOWER, CELLS_MASKED = 0.8, 3
 class Pairing:
     """A window of one component of a station, of one earthquake."""
 
+    number: int
     event: int
     station: int
     component: str
@@ -73,8 +75,7 @@ class Study:
 
     def _check_inside(self) -> None:
         """UserError for a source or a station in the absorbing sides."""
-        axes, h = self.lattice.axes_m, self.config.grid.spacing_m
-        low, high = (np.array([axis[end] + side * h / 2 for axis in axes]) for end, side in ((0, -1), (-1, 1)))
+        low, high = (np.asarray(corner) for corner in self.config.box_m)
         places = [(f"[[event]] {one.name}", at) for one, at in zip(self.config.events, self.sources_m, strict=True)]
         places += [
             (f"station {name}", at) for name, at in zip(self.receivers.names, self.receivers.position_m, strict=True)
@@ -148,22 +149,20 @@ class Study:
         """Of each wave run."""
         return self.setup.steps(self.dt_s)
 
-    @cached_property
-    def cells_m(self) -> f64:
-        """(cell, 3): the middles of all cells, z fastest."""
-        h = self.config.grid.spacing_m
-        axes = [(np.arange(n) + 0.5) * h for n in self.config.grid.cells]
-        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    def planes(self, model: f64 | None) -> Iterator[dict[str, f64]]:
+        """vp, vs, rho (m/s, kg/m^3), and qp and qs where they are, at the middles of all cells: (x, y), plane after plane.
 
-    @cached_property
-    def start(self) -> dict[str, f64]:
-        """vp, vs, rho (m/s, kg/m^3) of the starting model at all cells."""
-        return self.ground_at(self.cells_m, target=False)
-
-    @property
-    def target(self) -> dict[str, f64]:
-        """The same of the ground for which data are made."""
-        return self.ground_at(self.cells_m, target=True)
+        model: whose ground; None: that for which data are made.
+        """
+        (nx, ny, nz), h = self.config.grid.cells, self.config.grid.spacing_m
+        x, y = np.meshgrid((np.arange(nx) + 0.5) * h, (np.arange(ny) + 0.5) * h, indexing="ij")
+        for plane in range(nz):
+            points = np.stack([x.ravel(), y.ravel(), np.full(nx * ny, (plane + 0.5) * h)], axis=1)
+            found = self.ground_at(points, target=model is None)
+            if model is not None:
+                changes = self.changes(model, points)
+                found = {name: field * np.exp(changes.get(name, 0.0)) for name, field in found.items()}
+            yield {name: field.reshape(nx, ny) for name, field in found.items()}
 
     def ground_at(self, points_m: f64, *, target: bool) -> dict[str, f64]:
         """vp, vs, rho, and qp and qs where they are, at points (n, 3).
@@ -210,11 +209,6 @@ class Study:
         """A model's coefficients of the ground, parameter after parameter."""
         return list(model[: self.unknowns_of_ground].reshape(len(self.config.model.parameters), len(self.knots)))
 
-    def ground(self, model: f64) -> dict[str, f64]:
-        """The same at all cells, of a model."""
-        changes = self.changes(model, self.cells_m)
-        return {name: field * np.exp(changes.get(name, 0.0)) for name, field in self.start.items()}
-
     def spectra_plan(self) -> SpectraPlan:
         """What a wave run sums, and what it takes. UserError for samples that do not carry the band."""
         known = [one.time_function for one in self.setup.points]
@@ -223,13 +217,26 @@ class Study:
         assert found is not None
         return found
 
-    def wrong_ground(self, model: f64) -> str:
-        """Why waves cannot run in the ground of a model; "" where they can."""
-        ground, h = self.ground(model), self.config.grid.spacing_m
-        fastest = float(ground["vp"].max())
-        if fastest * self.dt_s / h >= STABILITY:
-            return f"vp = {fastest:.0f} m/s there, and steps of {self.dt_s:.4g} s carry {STABILITY * h / self.dt_s:.0f} m/s at most"
-        ratio = float(np.min(ground["vp"] / np.maximum(ground["vs"], 1e-9)))
+    def wrong_ground(self, model: f64 | None) -> str:
+        """Why waves cannot run in the ground of a model, or (None) in that for which data are made; "" where they can."""
+        h, fastest, slowest, q = self.config.grid.spacing_m, 0.0, np.inf, [np.inf, np.inf]
+        ratio = np.inf
+        for plane in self.planes(model):
+            solid = plane["vs"] > 0
+            if not all(np.isfinite(field).all() for field in plane.values()) or not (plane["rho"] > 0).all():
+                return "vp, vs or density is no number above 0 somewhere"
+            fastest = max(fastest, float(plane["vp"].max()))
+            if solid.any():
+                slowest = min(slowest, float(plane["vs"][solid].min()))
+                ratio = min(ratio, float((plane["vp"][solid] / plane["vs"][solid]).min()))
+            q = [
+                min(one, float(plane[name].min())) if name in plane else one
+                for one, name in zip(q, ("qp", "qs"), strict=True)
+            ]
+        found = Range(slowest, fastest, 1.0, 1.0, q[0], q[1])
+        speed = fastest * unrelaxed_factor(self.config.ground, found)
+        if speed * self.dt_s / h >= STABILITY:
+            return f"vp = {speed:.0f} m/s there, and steps of {self.dt_s:.4g} s carry {STABILITY * h / self.dt_s:.0f} m/s at most"
         if ratio**2 <= LEAST_RATIO_SQUARED:
             return f"vp / vs = {ratio:.3g} somewhere, and a solid has more than {LEAST_RATIO_SQUARED**0.5:.3g}"
         return ""
@@ -241,25 +248,31 @@ class Study:
         return self.knots.within_reach(*ends, one.window.reach_s - begins_s, self.fastest_m_s)
 
     @cached_property
+    def ground_range(self) -> Range:
+        """Of the starting model."""
+        return self.setup.range
+
+    @cached_property
     def fastest_m_s(self) -> float:
         """P waves, that bound the reach of windows: 10 % above those of the starting model."""
-        return 1.1 * float(self.start["vp"].max())
+        return 1.1 * self.ground_range.fastest_vp
 
     @cached_property
     def pairings(self) -> tuple[Pairing, ...]:
         """All windows: earthquake after earthquake, station after station. UserError where none is left."""
-        found, first = [], 0
+        found: list[Pairing] = []
+        first = 0
         for event, source in enumerate(self.sources_m):
             for station, at in enumerate(self.receivers.position_m):
                 window = self.window(source, at, self.origin_s(event))
                 if window is None:
                     continue
                 for component in self.config.data.components:
-                    found.append(Pairing(event, station, component, window, first))
+                    found.append(Pairing(len(found), event, station, component, window, first))
                     first += len(window.times_s)
         if not found:
             raise self.config.wrong(
-                f"[time] duration_s = {self.config.time.duration_s:g}: no window begins before the end; allowed: a longer run"
+                f"[time] duration_s = {self.config.time.duration_s:g}: no window is a period long; allowed: a longer run"
             )
         return tuple(found)
 
@@ -298,16 +311,15 @@ class Study:
         return last.first + len(last.window.times_s)
 
     def window(self, source_m: f64, station_m: f64, origin_s: float) -> Window | None:
-        """The window of a path: from fast waves to slow ones; None where it begins after the run's end."""
+        """The window of a path: from fast waves to slow ones; None where less than a period of it is left before the run's end."""
         data, (_, f2, f3, _) = self.config.data, self.config.data.filter_hz
         period_s = 1.0 / np.sqrt(f2 * f3)
         length_m = float(np.linalg.norm(source_m - station_m))
-        solid = self.start["vs"] > 0
-        fastest = data.fastest_m_s or float(self.start["vp"].max())
-        slowest = data.slowest_m_s or SLOWER * float(self.start["vs"][solid].min())
+        fastest = data.fastest_m_s or self.ground_range.fastest_vp
+        slowest = data.slowest_m_s or SLOWER * self.ground_range.slowest_vs
         first = max(0.0, origin_s + length_m / fastest - (data.before_s or 0.5 * period_s))
         last = min(self.config.time.duration_s, origin_s + length_m / slowest + (data.after_s or 2.0 * period_s))
-        return Window(first, last, self.config.sample_s, self.config.band) if first < last else None
+        return Window(first, last, self.config.sample_s, self.config.band) if last - first >= period_s else None
 
     @property
     def mask_m(self) -> float:

@@ -6,6 +6,7 @@ That of an earthquake gives g(m) and one half of its kernels; that of a force at
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,13 @@ def _config(
     config: Config, ground: Path, source: dict[str, Any], dt_s: float, spectra: bool, folder: Path, sgt: Any = None
 ) -> waves.Config:
     tables = config.wave_tables()
-    tables["media"] = {"kind": "file", "file": str(ground), "outside": "nearest", "subsamples": 1}
+    tables["media"] = {
+        "kind": "file",
+        "file": str(ground),
+        "outside": "nearest",
+        "subsamples": 1,
+        "water": config.media.water,
+    }
     tables["time"] = tables["time"] | {"dt_s": dt_s}
     tables["grid"] = tables["grid"] | {"points_per_wavelength": 0.0}  # the starting model was checked
     own = {"run": {"directory": str(folder), "threads": config.run.threads}, "source": [source]}
@@ -87,25 +94,26 @@ def receiver_force(config: Config, component: str) -> PointSource:
     return point_source(f"force_{component}", (0.0, 0.0, 0.0), [FORCE_N], series)
 
 
-def write_ground(path: Path, config: Config, values: dict[str, f64]) -> None:
-    """vp, vs, rho at the middles of all cells, as [media] file takes them. UserError where it cannot be written.
+def write_ground(path: Path, config: Config, planes: Iterable[dict[str, f64]]) -> None:
+    """vp, vs, rho (qp, qs) at the middles of all cells, as [media] file takes them. UserError where it cannot be written.
 
-    Plane after plane, as wave runs read them.
+    planes: of cells, (x, y), from the top down; so wave runs read them.
     """
-    cells, h = config.grid.cells, config.grid.spacing_m
+    (nx, ny, nz), h = config.grid.cells, config.grid.spacing_m
     with replaced(path) as aside, written_hdf5(aside, "w") as file:
-        for name, field in values.items():
-            data: h5py.Dataset = file.create_dataset(
-                name, data=field.reshape(cells).transpose(2, 1, 0).astype(np.float32)
-            )
-            data.attrs["axes"] = "z y x"
-        for name, n in zip("xyz", cells, strict=True):
+        for number, plane in enumerate(planes):
+            for name, field in plane.items():
+                if not number:
+                    made: h5py.Dataset = file.create_dataset(name, (nz, ny, nx), np.float32)
+                    made.attrs["axes"] = "z y x"
+                file[name][number] = field.T
+        for name, n in zip("xyz", (nx, ny, nz), strict=True):
             file[name] = (np.arange(n) + 0.5) * h
 
 
 def wave_task(name: str, config: waves.Config, folder: Path, ranks: int, steps: int, kind: str) -> Task:
     """The task of a run whose configuration is written beside its folder when it begins."""
-    path = folder.with_suffix(".toml")
+    path = folder.with_name(f"{folder.name}.toml")
 
     def command(text: str) -> list[str]:
         path.write_text(text, encoding="utf-8")
@@ -120,7 +128,7 @@ def wave_task(name: str, config: waves.Config, folder: Path, ranks: int, steps: 
         module=started.forked_module(ranks),
         result=WavesFolder(folder).record,
         command=partial(command, config.to_toml()),
-        log=folder.with_suffix(".log"),
+        log=folder.with_name(f"{folder.name}.log"),
         cost=started.predicted_s(config.cells, steps, ranks) * (1.0 + 0.3 * bool(config.spectra.band_hz)),
     )
 
@@ -131,5 +139,7 @@ def most_runs(config: Config, stations: int) -> int:
 
 
 def disk_bytes(config: Config, stations: int, one: int) -> int:
-    """Of spectra at a time: those of the model and of one that is tried. one: of a run."""
-    return math.ceil(one * (most_runs(config, stations) + len(config.events)))
+    """Of spectra at a time: those of the model and of one that is tried, or with keep_spectra of all. one: of a run."""
+    iteration = most_runs(config, stations)
+    tried = len(config.events) if config.inversion.predicted_by == "events" else stations * len(config.data.components)
+    return math.ceil(one * ((config.inversion.iterations if config.run.keep_spectra else 1) * iteration + tried))

@@ -70,7 +70,7 @@ class Problem:
         state = StateFolder(self.place / f"{self.count:03d}", self.count)
         self.count += 1
         state.path.mkdir(parents=True)
-        write_ground(state.ground, study.config, study.ground(model))
+        write_ground(state.ground, study.config, study.planes(model))
         (state.path / "events").mkdir()
         tasks = []
         for event, one in enumerate(study.config.events):

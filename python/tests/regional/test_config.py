@@ -9,10 +9,42 @@ pytest.importorskip("mpi4py.MPI")
 import command_line
 from regional_config import CONFIG, written
 
-EVENT_TWO = CONFIG[CONFIG.index('[[event]]\nname = "two"') : CONFIG.index("[[perturbation]]")]
+EVENTS = CONFIG[CONFIG.index("[[event]]") : CONFIG.index("[[perturbation]]")]
+MOMENT = "moment_Nm = [0.3e16, -0.5e16, 0.2e16, 1e16, 0.4e16, -0.6e16]"
+KNOTS = "spacing_m = [2000.0, 2000.0, 2000.0]"
 
 WRONG = {
-    "no event": (("[[event]]", "[[perturbation]]"), "'name'"),
+    "no event": (
+        (CONFIG[CONFIG.index("[[event]]") : CONFIG.index("[[perturbation]]")], ""),
+        "no [[event]]; allowed: one earthquake",
+    ),
+    "force": (
+        ("moment_Nm = [0.3e16, -0.5e16, 0.2e16, 1e16, 0.4e16, -0.6e16]", 'mode = "force_z"\nforce_N = [1e12]'),
+        "allowed: moment_rate",
+    ),
+    "target too fast": (("dlnvs = -0.12", "dlnvs = 0.9"), "waves cannot run in this ground: vp = "),
+    "target's Poisson ratio": (("dlnvs = -0.12", "dlnvs = 0.01\ndlnvp = -0.5"), "vp / vs ="),
+    "one plane": (
+        (KNOTS, "spacing_m = 3e3\ncoarsen = 6"),
+        "two points of coarsen = 6 cells",
+    ),
+    "turned box": (
+        (KNOTS, "spacing_m = 3e3\nlow_m = [9e3, 9e3, 0.0]\nhigh_m = [8e3, 8e3, 7e3]"),
+        "[model] a box of -1000 m along x",
+    ),
+    "box in the sides": (
+        (KNOTS, "spacing_m = 3e3\nlow_m = [0.0, 0.0, 0.0]"),
+        "[model] low_m = [0.0, 0.0, 0.0]",
+    ),
+    "errors": (("noise = 0.05", 'folder = "."\n[errors]\nevent_time_s = 1.0'), "[[perturbation]] with [data] folder"),
+    "measured": (("noise = 0.05", "measured_hz = [0.15]"), '[data] measured_hz with measure = "waveform"'),
+    "measured outside": (
+        ("noise = 0.05", 'measure = "gsdf"\nmeasured_hz = [0.9]'),
+        "[data] measured_hz has 0.9",
+    ),
+    "no folder": (("noise = 0.05", 'folder = "nowhere"'), "no such folder"),
+    "ranks": (("[inversion]", "[run]\ncores = 1\nranks = 2\n[inversion]"), "a wave run: needs 2 cores"),
+    "step's ranks": (("[inversion]", "[run]\nstep_ranks = 64\n[inversion]"), "a step: needs 64 cores"),
     "twice": (('name = "two"', 'name = "one"'), '[[event]] 2 name = "one" again; allowed: a name of its own for each'),
     "name": (('name = "two"', 'name = "t/wo"'), "because a folder is called so"),
     "no stations": (
@@ -28,19 +60,19 @@ WRONG = {
     "noise": (("noise = 0.05", "noise = 0.0"), "[data] noise = 0.0"),
     "motion": (("noise = 0.05", 'motion = "acceleration"'), '"velocity" or "displacement"'),
     "sample": (("noise = 0.05", "sample_s = 3.0"), "too seldom for 0.3 Hz; allowed: up to 1.667 s"),
-    "folder": (("noise = 0.05", 'folder = "records"'), "[[perturbation]] with [data] folder; allowed: one of them"),
+    "folder": (("noise = 0.05", 'folder = "."'), "[[perturbation]] with [data] folder; allowed: one of them"),
     "no data": (
         (CONFIG[CONFIG.index("[[perturbation]]") :], ""),
         "no data; allowed: [data] folder, or [[perturbation]]",
     ),
     "parameters": (
-        ("spacing_m = [2000.0, 2000.0, 2000.0]", 'spacing_m = 3e3\nparameters = ["qs"]'),
+        (KNOTS, 'spacing_m = 3e3\nparameters = ["qs"]'),
         "one or more of vp, vs, rho",
     ),
-    "spacing": (("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = [3000.0, 0.0, 1.0]"), "a list of 3 of them"),
-    "far knots": (("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 30000.0"), "no knot between the sides"),
+    "spacing": ((KNOTS, "spacing_m = [3000.0, 0.0, 1.0]"), "a list of 3 of them"),
+    "far knots": ((KNOTS, "spacing_m = 30000.0"), "no knot between the sides"),
     "bits": (
-        ("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 3e3\nbits = 24"),
+        (KNOTS, "spacing_m = 3e3\nbits = 24"),
         "[model] bits = 24; allowed: 16 or 32",
     ),
     "length": (("length_m = 4000.0", "length_m = [4000.0, 1.0]"), "[prior] length_m"),
@@ -71,10 +103,10 @@ WRONG = {
     "unknown table": (("[inversion]", "[inversions]"), "did you mean [inversion]?"),
     "radius": (("radius_m = [4000.0, 4000.0, 3000.0]", "radius_m = -1.0"), "[[perturbation]] 1 radius_m"),
     "perturbation": (("dlnvs = -0.12", "dlnvs = -2.0"), "[[perturbation]] 1 dlnvs = -2.0"),
-    "mask": (("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 3e3\nmask_m = -1.0"), "[model] mask_m = -1.0"),
+    "mask": ((KNOTS, "spacing_m = 3e3\nmask_m = -1.0"), "[model] mask_m = -1.0"),
     "box": (
-        ("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = 3e3\nlow_m = [9e4, 9e4, 0.0]"),
-        "allowed: inside the grid",
+        (KNOTS, "spacing_m = 3e3\nlow_m = [9e4, 9e4, 0.0]"),
+        "[model] low_m = [90000.0, 90000.0, 0.0]; allowed: without",
     ),
     "engine": (("[inversion]", '[run]\nengine = "slurm"\n[inversion]'), '[run] engine = "slurm"'),
     "cores": (("[inversion]", "[run]\ncores = 4096\n[inversion]"), "[run] cores = 4096"),
@@ -83,12 +115,17 @@ WRONG = {
 
 @pytest.mark.parametrize("change, words", WRONG.values(), ids=WRONG.keys())
 def test_what_is_wrong_is_one_line(change, words, tmp_path):
-    config = written(tmp_path, change)
-    done = command_line.craton("regional", "run", config, cwd=tmp_path)
+    """With exit code 2, and nothing of an earlier run is touched."""
+    config, earlier = written(tmp_path, change), tmp_path / "small-run"
+    earlier.mkdir()
+    (earlier / "record.json").write_text("{}")
+    (earlier / "model.h5").write_text("a model")
+    done = command_line.craton("regional", "run", config, "--overwrite", cwd=tmp_path)
     assert done.returncode == 2, done.stdout + done.stderr
     line = done.stderr.strip()
     assert "\n" not in line and words in line and "allowed" in line, line
-    assert not (tmp_path / "small-run" / "states").exists()
+    assert sorted(path.name for path in earlier.iterdir()) == ["model.h5", "record.json"]
+    assert (earlier / "model.h5").read_text() == "a model"
 
 
 def test_check_tells_what_a_run_needs(tmp_path):

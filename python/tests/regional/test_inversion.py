@@ -19,6 +19,7 @@ from hazard_pipeline import kill_when
 from helpers import command_of
 from regional_config import written
 
+LONG = pytest.mark.long
 KEPT = ("[inversion]\n", "[run]\nkeep_spectra = true\nstep_ranks = 1\n[inversion]\nkeep_hessian = true\n")
 
 
@@ -71,9 +72,6 @@ def hessian_of(folder, *options):
     return found, read_hdf5(state.step)
 
 
-LONG = pytest.mark.long
-
-
 @pytest.mark.parametrize(
     "options",
     [("--ranks", 2), pytest.param(("--ranks", 4), marks=LONG), ("--ranks", 3, "--ranks-per-node", 1)],
@@ -89,12 +87,42 @@ def test_ranks_and_deliveries_agree(whole, tmp_path, options):
 
 
 def test_a_finished_run_is_left_as_it_is(whole):
-    before = (whole / "small-run" / "model.h5").stat().st_mtime_ns
-    states = sorted((whole / "small-run" / "states").rglob("record.json"))
-    times = [path.stat().st_mtime_ns for path in states]
-    craton("resume", "small-run", cwd=whole)
-    assert [path.stat().st_mtime_ns for path in states] == times
-    assert (whole / "small-run" / "model.h5").stat().st_mtime_ns >= before
+    run = whole / "small-run"
+    files = [run / "model.h5", run / "record.json", *sorted((run / "states").rglob("record.json"))]
+    before = [path.stat().st_mtime_ns for path in files]
+    assert "its run has finished" in craton("resume", "small-run", cwd=whole).stdout
+    assert [path.stat().st_mtime_ns for path in files] == before
+
+
+def test_a_model_that_was_deleted_is_made_again(whole, tmp_path):
+    """From the states' files: no wave run is done again, and the table is the same."""
+    shutil.copytree(whole / "small-run", tmp_path / "run")
+    folder = RegionalFolder(tmp_path / "run")
+    before, table = read_hdf5(folder.model)["change"], folder.read_record().iterations
+    times = [path.stat().st_mtime_ns for path in sorted(folder.states.rglob("record.json"))]
+    folder.model.unlink()
+    craton("resume", folder.path, cwd=tmp_path)
+    assert np.array_equal(read_hdf5(folder.model)["change"], before)
+    assert folder.read_record().iterations == table and [one.simulations for one in table] == [2, 8, 14]
+    assert [path.stat().st_mtime_ns for path in sorted(folder.states.rglob("record.json"))] == times
+
+
+@LONG
+def test_names_with_dots_and_a_coarser_lattice(tmp_path):
+    """Stations of a network, as StationXML names them, on two cores; every second cell, with stations on the surface."""
+    config = written(
+        tmp_path,
+        ('["A", ', '["XX.A", '),
+        ('["B", ', '["XX.B", '),
+        ('name = "one"', 'name = "2019.07.one"'),
+        ('name = "two"', 'name = "2019.07.two"'),
+        ("iterations = 2", "iterations = 1"),
+        ("spacing_m = [2000.0, 2000.0, 2000.0]", "spacing_m = [2000.0, 2000.0, 2000.0]\ncoarsen = 2"),
+    )
+    craton("run", config, cwd=tmp_path)
+    state = RegionalFolder(tmp_path / "small-run").state(0)
+    assert len(list((state.path / "stations").glob("*.toml"))) == 4
+    assert RegionalFolder(tmp_path / "small-run").read_record().fit < 5.0
 
 
 PHASES = {
@@ -120,6 +148,8 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(whole, tmp_path, reache
     here, there = (read_hdf5(RegionalFolder(at).model)["change"] for at in (run, whole / "small-run"))
     print(f"{np.abs(here - there).max() / np.abs(there).max():.1e} of the largest change")
     assert np.abs(here - there).max() <= 1e-6 * np.abs(there).max()
+    tables = [RegionalFolder(at).read_record().iterations for at in (run, whole / "small-run")]
+    assert [one.simulations for one in tables[0]] == [one.simulations for one in tables[1]]
     assert not list(run.rglob("spectra-*.h5"))
 
 
@@ -142,7 +172,7 @@ def test_what_a_wave_run_refuses_is_said_and_the_rest_is_kept(tmp_path):
 def own(whole, place, *more):
     """A configuration whose data are in the folder records."""
     text = (whole / "small.toml").read_text()
-    text = text[: text.index("[[perturbation]]")].replace("[data]", f'[data]\nfolder = "{place / "records"}"')
+    text = text[: text.index("[[perturbation]]")].replace("[data]", '[data]\nfolder = "records"')
     for old, new in (("iterations = 2", "iterations = 1"), *more):
         assert old in text
         text = text.replace(old, new)
@@ -153,7 +183,8 @@ def own(whole, place, *more):
 def test_data_of_ones_own(whole, tmp_path):
     """The folders of the target's wave runs as records; then one that lacks a station, and none at all."""
     shutil.copytree(whole / "small-run" / "target" / "events", tmp_path / "records")
-    craton("run", own(whole, tmp_path), cwd=tmp_path)
+    (tmp_path / "elsewhere").mkdir()  # the folder is relative to the configuration
+    craton("run", own(whole, tmp_path), "--directory", tmp_path / "own-run", cwd=tmp_path / "elsewhere")
     record = RegionalFolder(tmp_path / "own-run").read_record()
     assert record.correlation is None and record.fit < 5.0 and record.windows == 8
     assert "A test of the method" not in (tmp_path / "own-run" / "report.html").read_text()

@@ -53,6 +53,11 @@ def page_of(results: Results) -> Page:
             [block for name in results.parameters for block in _resolution(results, name)],
             "resolution",
         ),
+        *(
+            [Section("Earthquakes and stations", [_corrections(results)], "corrections")]
+            if results.corrections.size
+            else []
+        ),
         Section("Fits", [_fits(results)], "fits"),
         Section("Iterations", [Columns([[_misfit(results)], [_iterations(results)]])], "iterations"),
         _next(results),
@@ -88,8 +93,9 @@ def _words(results: Results) -> Text:
     record, unresolved = results.record, pictures.unresolved_part(results)
     words = (
         f"{record.windows:,} windows of {counted(len(record.events), 'earthquake')} at {counted(record.stations, 'station')} were "
-        f"inverted for {' and '.join(record.parameters)} by {record.simulations} wave runs in three dimensions. 2 χ / N fell from "
-        f"{results.fit(results.first):.3g} to {record.fit:.3g}. At {unresolved:.0%} of the knots "
+        f"inverted for {' and '.join(record.parameters)} by {record.simulations} wave runs in three dimensions. 2 χ / N "
+        f"{'fell from' if len(record.iterations) > 1 else 'is still'} {results.fit(results.first):.3g}"
+        f"{f' to {record.fit:.3g}' if len(record.iterations) > 1 else ''}. At {unresolved:.0%} of the knots "
         "more than a third of the standard deviation before is left: these are not resolved, and hatched."
     )
     if record.correlation is not None:
@@ -165,6 +171,22 @@ def _resolution(results: Results, name: str) -> list[Block]:
     ]
 
 
+def _corrections(results: Results) -> Table:
+    """What was found of origin times, moments, delays and amplification."""
+    names = [one.name for one in results.study.config.events], results.study.receivers.names
+    errors = results.corrections_deviation
+    rows = []
+    for number, (name, kind) in enumerate(results.study.corrections.names(*names)):
+        found, error = results.corrections[number], None if errors is None else errors[number]
+        of, _, what = kind.partition("_")
+        if kind.endswith("time_s"):
+            shown, told = f"{found:+.3g} s", "" if error is None else f"{error:.2g} s"
+        else:
+            shown, told = f"{100 * np.expm1(found):+.3g} %", "" if error is None else f"{100 * error:.2g} %"
+        rows.append([f"{of} {name}", "time" if what == "time_s" else "amplitude", shown, told])
+    return Table(["", "", "found", "standard deviation"], rows)
+
+
 def _fits(results: Results) -> Picture:
     return Picture(
         pictures.fits_figure(results),
@@ -203,7 +225,11 @@ def _next(results: Results) -> Section:
     return how_to_go_on(
         [
             ("Draw this page again", f"craton regional report {name}"),
-            ("The ground for other programs, as NetCDF", f"craton regional export {name} --output ground.nc"),
+            *(
+                [("The ground for other programs, as NetCDF", f"craton regional export {name} --output ground.nc")]
+                if results.study.config.grid.origin_lon_lat
+                else []
+            ),
             ("What is there, and what it took", f"craton regional status {name}"),
             ("A configuration of your own, with every key explained", "craton regional template > my.toml"),
         ]

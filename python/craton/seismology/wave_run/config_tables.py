@@ -119,7 +119,7 @@ def _station(row: Any) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _some(names: tuple[str, ...]) -> Reader:
+def some(names: tuple[str, ...]) -> Reader:
     """Reads a list of one or more names, each once."""
     allowed = f"a list of one or more of {', '.join(names)}"
 
@@ -132,7 +132,8 @@ def _some(names: tuple[str, ...]) -> Reader:
     return read
 
 
-def _bits(value: Any) -> int:
+def read_bits(value: Any) -> int:
+    """Reads 16 or 32."""
     found: int = integer(16, 32)(value)
     if found not in (16, 32):
         raise ValueError("16 or 32")
@@ -449,13 +450,13 @@ class SpectraConfig:
         0.0, number(0, 1e6, "Hz"), "Hz; between frequencies; 0: 1 / (2 duration_s), with which products do not wrap"
     )
     fields: tuple[str, ...] = setting(
-        ("strain",), _some(("strain", "velocity")), "of strain, which tells of speeds, and velocity, of density too"
+        ("strain",), some(("strain", "velocity")), "of strain, which tells of speeds, and velocity, of density too"
     )
     coarsen: int = setting(1, integer(1, 1000), "every so many cells along each side")
     low_m: Numbers = setting((), _metres(0, 1e9), "m; corner of a box [x, y, z]; []: all but the absorbing sides")
     high_m: Numbers = setting((), _metres(0, 1e9), "m; its other corner")
     every: int = setting(0, integer(0, 10**6), "steps between samples; 0: as many as the sources' frequencies bear")
-    bits: int = setting(32, _bits, "of a number on disk: 32, or 16, which err by 1/2000 of the largest at a point")
+    bits: int = setting(32, read_bits, "of a number on disk: 32, or 16, which err by 1/2000 of the largest at a point")
 
 
 @dataclass(frozen=True)
@@ -463,7 +464,7 @@ class SnapshotsConfig:
     """Fields on the surface, or in a part of the volume, now and then."""
 
     every: int = setting(0, integer(0, 10**7), "steps; 0: none")
-    fields: tuple[str, ...] = setting(("vx", "vy", "vz"), _some(FIELDS), "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
+    fields: tuple[str, ...] = setting(("vx", "vy", "vz"), some(FIELDS), "of vx, vy, vz, xx, yy, zz, xy, xz, yz")
     volume: bool = setting(False, boolean, "true: everywhere; false: one plane, the surface")
     z_m: float = setting(
         0.0, number(0, 1e9, "m"), "m; where that plane lies below z = 0, which under topography is air"
