@@ -220,7 +220,9 @@ def export(
     step: Annotated[
         float, typer.Option(metavar="DEG", help="Degrees between points. Default: about half of that between knots.")
     ] = 0.0,
-    depth_step: Annotated[float, typer.Option(metavar="KM", help="km between depths. Default: as above.")] = 0.0,
+    depth_step: Annotated[
+        float, typer.Option(metavar="KM", help="Kilometres between depths. Default: about half of that between knots.")
+    ] = 0.0,
 ) -> None:
     """Write the ground that was found as NetCDF over depth, latitude and longitude, as the Earth Model Collaboration has it.
 

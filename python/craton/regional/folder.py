@@ -23,6 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from craton.errors import UserError
 from craton.runs.files import read_hdf5, remove, replaced, write_hdf5
 from craton.runs.folder import RunFile
 from craton.runs.job_folder import JobFolder
@@ -116,9 +119,21 @@ class StateFolder:
         with replaced(self.model) as aside:
             write_hdf5(aside, content)
 
-    def read_model(self) -> dict[str, Any]:
-        """As write_model was given it. UserError where it is not there, or not whole."""
-        return read_hdf5(self.model)
+    def read_model(self, unknowns: int) -> dict[str, Any]:
+        """Model and weights, as write_model was given them.
+
+        UserError where they are not there, not whole, or not so many numbers.
+        """
+        content, found = read_hdf5(self.model), dict[str, Any]()
+        for name in ("model", "weights"):
+            values = np.asarray(content.get(name, ()))
+            if values.shape != (unknowns,) or values.dtype.kind != "f" or not np.isfinite(values).all():
+                raise UserError(
+                    f"{self.model}: {name} of {values.dtype} {values.shape}; allowed: {unknowns} finite numbers, one for each "
+                    "unknown of the configuration"
+                )
+            found[name] = values.astype(np.float64)
+        return found
 
     @property
     def wave_runs(self) -> list[WavesFolder]:

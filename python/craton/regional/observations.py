@@ -55,6 +55,10 @@ def read_data(path: Path, study: Study) -> Observations:
         raise UserError(
             f"{path}: {found.observed.shape} samples; allowed: {study.samples}, those of the configuration's windows"
         )
+    if not np.isfinite(found.observed).all() or not (found.sigma > 0).all():
+        raise UserError(
+            f"{path}: samples or standard deviations that are no numbers; allowed: what craton regional run wrote"
+        )
     return found
 
 

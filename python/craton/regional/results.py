@@ -115,7 +115,7 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     if change is None:
         raise UserError(f"{folder.model}: no dataset change; allowed: what craton regional run wrote")
     states = [folder.state(number) for number in (0, int(content["state"]))]
-    first, last = (predicted_of_state(study, at, np.asarray(at.read_model()["model"], np.float64)) for at in states)
+    first, last = (predicted_of_state(study, at, at.read_model(study.unknowns)["model"]) for at in states)
     known = [of_knots(name) for name in ("deviation", "resolution", "coverage")]
     data, state = read_data(folder.data, study), int(content["state"])
     corrections = np.asarray(content.get("corrections", np.zeros(0)), np.float64)

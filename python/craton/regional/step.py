@@ -105,13 +105,8 @@ def solve_state(
 
 def _what_is_known(folder: RegionalFolder, study: Study, state: StateFolder) -> tuple[Observations, dict[str, Any]]:
     """Data, and a model with what its wave runs predict."""
-    at = state.read_model()
-    model, weights = np.asarray(at["model"], np.float64), np.asarray(at["weights"], np.float64)
-    if model.shape != (study.unknowns,):
-        raise UserError(
-            f"{state.model}: {model.shape} coefficients; allowed: {study.unknowns}, as the configuration has it"
-        )
-    known = {"model": model, "weights": weights, "predicted": predicted_of_state(study, state, model)}
+    known = state.read_model(study.unknowns)
+    known["predicted"] = predicted_of_state(study, state, known["model"])
     return read_data(folder.data, study), known
 
 

@@ -135,7 +135,7 @@ def main(config: str, folder: str, iterations: int) -> None:
     print("Gauss-Newton with the explicit Hessian")
     print("wave runs   2 chi / N   error of the model   correlation")
     for one in record.iterations:
-        model = run.state(one.state).read_model()["model"]
+        model = run.state(one.state).read_model(study.unknowns)["model"]
         print(
             f"{one.simulations:9d} {2 * one.chi_data / samples:11.4f} {error(model):20.4f} {correlation(model, target):13.3f}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import sys
@@ -531,6 +532,66 @@ class _HazardConfig:
         from craton.hazard.config import load_config
 
         return load_config(path)
+
+
+@reader("regional, configuration")
+class _RegionalConfig:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return Path(support("regional_config").written(folder))
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.regional.config import load_config
+
+        return load_config(path)
+
+
+@reader("regional, data", ours=True)
+class _RegionalData:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.regional.observations import make_data
+
+        study = small_study(str(folder))
+        random = np.random.default_rng(1)
+        make_data(study, random.standard_normal(study.samples), add_noise=True).write(folder / "data.h5")
+        return folder / "data.h5"
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.regional.observations import read_data
+
+        found = read_data(path, small_study(str(path.parent)))
+        return found.observed, found.sigma
+
+
+@functools.cache
+def small_study(folder: str) -> Any:
+    """Of a regional inversion."""
+    from craton.regional.config import load_config
+    from craton.regional.study import Study
+
+    return Study(load_config(support("regional_config").written(Path(folder))))
+
+
+@reader("regional, a model", ours=True)
+class _RegionalModel:
+    @staticmethod
+    def make(folder: Path) -> Path:
+        from craton.regional.folder import StateFolder
+
+        state = StateFolder(folder, 0)
+        state.write_model(model=np.linspace(-0.1, 0.1, 60), weights=np.linspace(0.0, 1.0, 60))
+        return state.model
+
+    @staticmethod
+    def read(path: Path) -> Any:
+        from craton.regional.folder import StateFolder
+
+        state = StateFolder(path.parent, 0)
+        state.model = path
+        return state.read_model(60)
 
 
 @reader("waves, configuration")
