@@ -31,6 +31,7 @@ from craton.regional.prior import prior_of
 from craton.regional.study import Study
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5
+from craton.runs.process_memory import peak_bytes
 from craton.runs.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def solve_state(
         "assemble_s": assemble_s,
         "solve_s": solve_s,
         "ranks": comm.size,
+        "peak_bytes": max(comm.allgather(peak_bytes())),
     }
 
     def write() -> None:
