@@ -4,7 +4,7 @@
     craton multigrid run examples/multigrid/charges.toml
     python tools/make_applications_picture.py layer-run charges-run
 
-The panels of tomography, hazard and scf are cut from docs/images/{demo,hazard_basin,graphene_lumo}.png.
+The panels of tomography, hazard, regional and scf are cut from docs/images/{demo,hazard_basin,regional_basin,graphene_lumo}.png.
 """
 
 import io
@@ -42,16 +42,17 @@ def potential(folder):
 
 
 def picture(waves, multigrid):
-    """The five panels in a row."""
-    figure = new_figure(14.0, 3.1)
-    axes = figure.subplots(1, 5, width_ratios=(1.7, 1, 1, 1, 1))
+    """The six panels in a row."""
+    figure = new_figure(16.4, 3.1)
+    axes = figure.subplots(1, 6, width_ratios=(1.7, 1, 1, 1, 1, 1))
     fields = {"waves": surface(waves), "multigrid": potential(multigrid)}
     pictures = {
         "tomography": part_of("demo.png", 0.52, 0.0372, 1.0, 0.305),
         "hazard": part_of("hazard_basin.png", 0.07, 0.14, 0.276, 0.375),
+        "regional": part_of("regional_basin.png", 0.0555, 0.545, 0.247, 0.898),
         "scf": part_of("graphene_lumo.png", 0.0, 0.1, 1.0, 1.0),
     }
-    names = ("tomography", "waves", "hazard", "multigrid", "scf")
+    names = ("tomography", "waves", "hazard", "regional", "multigrid", "scf")
     for axis, name in zip(axes, names, strict=True):
         if name in fields:
             field = fields[name]
