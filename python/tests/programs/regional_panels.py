@@ -1,0 +1,107 @@
+"""Panels of an inversion beside differences of wave runs, on the lattice of its own configuration.
+
+    python regional_panels.py CONFIG FOLDER
+
+CONFIG has been inverted in FOLDER with [run] keep_spectra = true. Changes the starting model at five knots, and at all knots in
+three random directions, by +- 4 % (the solver keeps the ground in 16 bits), runs the earthquakes, and prints by how much g(m)
+changes otherwise than panels say, as a part. Knots whose functions reach within the mask of a source or a station are left out:
+kernels are not right there, and say nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+from craton.regional.assembly import Kernels
+from craton.regional.config import load_config
+from craton.regional.folder import RegionalFolder, StateFolder
+from craton.regional.panels import KnotWeights
+from craton.regional.predictions import predicted_by_events
+from craton.regional.study import Study
+from craton.regional.wave_runs import event_config, wave_task, write_ground
+from craton.tasks import run_tasks
+
+SIZE = 0.04
+
+
+def far_knots(study: Study) -> np.ndarray:
+    """Whether no function of a knot reaches within the mask of a source or a station."""
+    knots = study.knots
+    cell = np.array([np.diff(axis).max() for axis in (knots.x_m, knots.y_m, knots.z_m)])
+    far = np.ones(len(knots), bool)
+    for end in (*study.sources_m, *study.receivers.position_m):
+        apart = np.maximum(np.abs(knots.position_m - end) - cell, 0.0)
+        far &= np.linalg.norm(apart, axis=1) > study.mask_m
+    return far
+
+
+def directions(study: Study) -> dict[str, np.ndarray]:
+    """By name: five knots, three random directions, of each parameter."""
+    random, far, found = np.random.default_rng(4), far_knots(study), {}
+    parameters = study.config.model.parameters
+    for number, name in enumerate(parameters):
+        for at in random.choice(np.flatnonzero(far), 5, replace=False):
+            one = np.zeros((len(parameters), len(study.knots)))
+            one[number, at] = 1.0
+            place = ", ".join(f"{x / 1e3:.1f}" for x in study.knots.position_m[at])
+            found[f"{name}, knot at ({place}) km"] = one.ravel()
+        for which in range(3):
+            some = np.zeros((len(parameters), len(study.knots)))
+            some[number, far] = random.uniform(-1, 1, int(far.sum()))
+            found[f"{name}, direction {which + 1} of {far.sum()} knots"] = some.ravel()
+    return found
+
+
+def by_runs(study: Study, change: np.ndarray, place: Path) -> np.ndarray:
+    """(g(d) - g(-d)) / 2, by wave runs."""
+    found = []
+    for sign in (1, -1):
+        shutil.rmtree(place, ignore_errors=True)
+        state = StateFolder(place, 0)
+        (place / "events").mkdir(parents=True)
+        write_ground(state.ground, study.config, study.planes(sign * change))
+        tasks = []
+        for event, one in enumerate(study.config.events):
+            config = event_config(study.config, event, state.ground, study.dt_s, state.event(one.name), spectra=False)
+            tasks.append(wave_task(one.name, config, state.event(one.name), 1, study.steps, "earthquake"))
+        outcome = run_tasks(tasks, cores=2, jobs=2)
+        assert not outcome.failures, outcome.failures
+        found.append(predicted_by_events(study, state, np.zeros(study.unknowns)).samples)
+    shutil.rmtree(place)
+    return (found[0] - found[1]) / 2
+
+
+def by_panels(study: Study, state: StateFolder, changes: np.ndarray) -> np.ndarray:
+    """G times each column."""
+    kernels, found = (
+        Kernels(study, state, np.zeros(study.corrections.size)),
+        np.zeros((study.samples, changes.shape[1])),
+    )
+    sources = {}
+    weights = None
+    for one in sorted(study.pairings, key=lambda each: (each.station, each.component)):
+        if one.event not in sources:
+            sources[one.event] = kernels.of_event(one.event)
+        receiver = kernels.of_receiver(one.station, one.component)
+        weights = weights or KnotWeights.of(receiver[0], study.knots)
+        values, numbers = kernels.panel(one, sources[one.event], receiver, weights)
+        found[one.samples] = values @ changes[numbers]
+    return found
+
+
+def main(config: str, folder: str) -> None:
+    study, run = Study(load_config(config)), RegionalFolder(folder)
+    wanted = directions(study)
+    changes = SIZE * np.stack(list(wanted.values()), axis=1)
+    panels = by_panels(study, run.state(0), changes)
+    for number, name in enumerate(wanted):
+        right = by_runs(study, changes[:, number], run.path.with_name(f"{run.path.name}-panels"))
+        error = np.linalg.norm(panels[:, number] - right) / np.linalg.norm(right)
+        print(f"{name}: off by {100 * error:.2f} %", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
