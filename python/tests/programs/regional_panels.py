@@ -80,12 +80,12 @@ def by_panels(study: Study, state: StateFolder, changes: np.ndarray) -> np.ndarr
         Kernels(study, state, np.zeros(study.corrections.size)),
         np.zeros((study.samples, changes.shape[1])),
     )
-    sources = {}
-    weights = None
+    sources, last, weights = {}, None, None
     for one in sorted(study.pairings, key=lambda each: (each.station, each.component)):
         if one.event not in sources:
             sources[one.event] = kernels.of_event(one.event)
-        receiver = kernels.of_receiver(one.station, one.component)
+        if last != (one.station, one.component):
+            last, receiver = (one.station, one.component), kernels.of_receiver(one.station, one.component)
         weights = weights or KnotWeights.of(receiver[0], study.knots)
         values, numbers = kernels.panel(one, sources[one.event], receiver, weights)
         found[one.samples] = values @ changes[numbers]
