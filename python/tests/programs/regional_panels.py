@@ -3,9 +3,9 @@
     python regional_panels.py CONFIG FOLDER
 
 CONFIG has been inverted in FOLDER with [run] keep_spectra = true. Changes the starting model by +- 4 %, because the solver keeps
-the ground in 16 bits: at five knots, and at all knots in three random directions. Runs the earthquakes there. Prints by how much g(m)
-changes otherwise than panels say, as a part. Knots whose functions reach within the mask of a source or a station are left out:
-kernels are not right there, and say nothing.
+the ground in 16 bits: at five knots, and at all knots in three random directions. Runs the earthquakes there. Prints by how much
+g(m) changes otherwise than panels say, as a part. Knots whose functions reach within the mask of a source or a station are left
+out: kernels are not right there, and say nothing.
 """
 
 from __future__ import annotations
