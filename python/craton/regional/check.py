@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Findings", "check_waves", "examine"]
 
+PROCESS_BYTES = 130_000_000
+"""Of a rank that has begun, about."""
 SPECTRA_COST = 1.3
 """A run with spectra over one without, about."""
 
@@ -134,6 +136,7 @@ def examine(config: Config) -> Findings:
     hessian = 8 * study.unknowns * (study.unknowns + 1) // 2
     values = 8 * (6 + 3 * ("rho" in config.changed)) * len(study.lattice) * len(study.frequencies_hz)
     held = min(len(config.events), max(1, int(config.run.memory_mb * 2**20 / values)))
+    read = 3 + (config.model.bits == 16)  # of a file: what it has, and what becomes of it
     copies = 2.5 + 2 * config.inversion.keep_hessian
     return Findings(
         events=len(config.events),
@@ -152,7 +155,9 @@ def examine(config: Config) -> Findings:
         hessian_bytes=hessian,
         wave_runs=runs,
         wave_memory_bytes=wave_bytes,
-        step_memory_bytes=math.ceil((held + 2) * values + copies * hessian / ranks + _prior_bytes(study)),
+        step_memory_bytes=math.ceil(
+            (held + read) * values + copies * hessian / ranks + _prior_bytes(study) + PROCESS_BYTES
+        ),
         disk_bytes=disk_bytes(config, len(study.receivers), plan.file_bytes),
         spectra=plan.text,
         cores=cores,
