@@ -101,3 +101,21 @@ Report = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Engine = Annotated[
+    str | None,
+    choice(
+        "local", "parsl", text="What runs the jobs: this machine, or Parsl (a cluster, a cloud) as --parsl-config says."
+    ),
+]
+ParslConfig = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Python file with config = parsl.Config(...), for --engine parsl."),
+]
+Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores of all jobs together.")]
+
+
+def engine_settings(engine: str | None, parsl_config: Path | None) -> dict[str, str | None]:
+    """Settings of [run] that options for the engine stand for. A file for Parsl alone means Parsl."""
+    if parsl_config is None:
+        return {"engine": engine}
+    return {"engine": engine or "parsl", "parsl_config": str(parsl_config.absolute())}

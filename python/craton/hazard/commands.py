@@ -12,14 +12,18 @@ from craton.cli.launching import check_alone, keep_mpi_off
 from craton.cli.options import (
     ChangedConfig,
     ConfigFile,
+    Cores,
     Directory,
+    Engine,
     Json,
     Overwrite,
+    ParslConfig,
     Report,
     RunDirectory,
     Threads,
     choice,
     count,
+    engine_settings,
 )
 from craton.cli.output import check_folders, print_found, print_json
 from craton.cli.verbs import add_verbs
@@ -39,17 +43,6 @@ Schedule = Annotated[
     str | None,
     choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase."),
 ]
-Engine = Annotated[
-    str | None,
-    choice(
-        "local", "parsl", text="What runs the jobs: this machine, or Parsl (a cluster, a cloud) as --parsl-config says."
-    ),
-]
-ParslConfig = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Python file with config = parsl.Config(...), for --engine parsl."),
-]
-Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores of all jobs together.")]
 Jobs = Annotated[int | None, typer.Option(metavar="J", parser=count, help="Jobs at the same time.")]
 Site = Annotated[str | None, typer.Option(metavar="NAME", help="Site of the run. Default: the first.")]
 Measure = Annotated[
@@ -60,13 +53,6 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="File to write: .csv, or a picture (.png, .svg, .pdf)."),
 ]
 INSTEAD = "one process, which starts its wave runs itself ([run] ranks)"
-
-
-def _engine(engine: str | None, parsl_config: Path | None) -> dict[str, str | None]:
-    """Settings of [run]. A file for Parsl alone means Parsl."""
-    if parsl_config is None:
-        return {"engine": engine}
-    return {"engine": engine or "parsl", "parsl_config": str(parsl_config.absolute())}
 
 
 @app.command("check")
@@ -188,7 +174,7 @@ def run(
         config,
         directory=directory,
         schedule=schedule,
-        **_engine(engine, parsl_config),
+        **engine_settings(engine, parsl_config),
         cores=cores,
         jobs=jobs,
         threads=threads,
@@ -231,7 +217,7 @@ def resume(
         console=make_console(stderr=as_json),
         report=report,
         schedule=schedule,
-        **_engine(engine, parsl_config),
+        **engine_settings(engine, parsl_config),
         cores=cores,
         jobs=jobs,
         threads=threads,

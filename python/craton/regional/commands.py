@@ -20,15 +20,19 @@ from craton.cli.launching import (
 from craton.cli.options import (
     ChangedConfig,
     ConfigFile,
+    Cores,
     Directory,
+    Engine,
     Json,
     Overwrite,
+    ParslConfig,
     Ranks,
     RanksPerNode,
     Report,
     RunDirectory,
     choice,
     count,
+    engine_settings,
 )
 from craton.cli.output import check_folders, print_found, print_json
 from craton.cli.verbs import add_verbs
@@ -44,26 +48,8 @@ app = group(
     """
 )
 
-Engine = Annotated[
-    str | None,
-    choice(
-        "local", "parsl", text="What runs the jobs: this machine, or Parsl (a cluster, a cloud) as --parsl-config says."
-    ),
-]
-ParslConfig = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Python file with config = parsl.Config(...), for --engine parsl."),
-]
-Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores of all jobs together.")]
 StepRanks = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Ranks that assemble the Hessian.")]
 INSTEAD = "one process, which starts its wave runs itself ([run] ranks, step_ranks)"
-
-
-def _engine(engine: str | None, parsl_config: Path | None) -> dict[str, str | None]:
-    """Settings of [run]. A file for Parsl alone means Parsl."""
-    if parsl_config is None:
-        return {"engine": engine}
-    return {"engine": engine or "parsl", "parsl_config": str(parsl_config.absolute())}
 
 
 @app.command("check")
@@ -165,7 +151,7 @@ def run(
     from craton.runs.progress import make_console
 
     settings = load_config(
-        config, directory=directory, **_engine(engine, parsl_config), cores=cores, step_ranks=step_ranks
+        config, directory=directory, **engine_settings(engine, parsl_config), cores=cores, step_ranks=step_ranks
     )
     found = command.run(settings, console=make_console(stderr=as_json), overwrite=overwrite, report=report)
     if as_json:
@@ -205,7 +191,7 @@ def resume(
         None if config is None else load_config(config),
         console=make_console(stderr=as_json),
         report=report,
-        **_engine(engine, parsl_config),
+        **engine_settings(engine, parsl_config),
         cores=cores,
         step_ranks=step_ranks,
     )

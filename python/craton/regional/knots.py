@@ -31,16 +31,23 @@ class Knots:
     z_m: f64
 
     @staticmethod
-    def over(lattice_m: tuple[f64, f64, f64], spacing_m: float) -> Knots:
-        """Knots about spacing_m apart in the box of a lattice's points. UserError for a box without room for any."""
-        if not spacing_m > 0:
-            raise UserError(f"knots {spacing_m:g} m apart; allowed: more than 0 m")
-        axes = [np.linspace(a[0], a[-1], max(1, round((a[-1] - a[0]) / spacing_m)) + 1) for a in lattice_m]
-        if min(len(axes[0]), len(axes[1])) < 3:
+    def over(lattice_m: tuple[f64, f64, f64], spacing_m: ArrayLike) -> Knots:
+        """Knots about spacing_m apart in the box of a lattice's points. UserError for a box without room for any.
+
+        spacing_m: one number, or one along each axis.
+        """
+        spacing = np.broadcast_to(np.asarray(spacing_m, np.float64), 3)
+        if not (spacing > 0).all():
+            raise UserError(f"knots {spacing.min():g} m apart; allowed: more than 0 m")
+        x, y, z = (
+            np.linspace(a[0], a[-1], max(1, round((a[-1] - a[0]) / step)) + 1)
+            for a, step in zip(lattice_m, spacing, strict=True)
+        )
+        if min(len(x), len(y)) < 3:
             raise UserError(
-                f"knots {spacing_m:g} m apart in a box that is less than two of that wide; allowed: closer ones"
+                f"knots {spacing[:2].max():g} m apart in a box that is less than two of that wide; allowed: closer ones"
             )
-        return Knots(*axes)
+        return Knots(x, y, z)
 
     @property
     def axes_m(self) -> tuple[f64, f64, f64]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.errors import UserError
 from craton.regional.config import AXES, Config, source_of
 from craton.regional.corrections import Corrections, drawn
 from craton.regional.knots import Knots
@@ -103,16 +104,10 @@ class Study:
     @cached_property
     def knots(self) -> Knots:
         """What the model is made of."""
-        axes, spacing = self.lattice.axes_m, self.config.model.spacing_m
-        made = [
-            np.linspace(a[0], a[-1], max(1, round((a[-1] - a[0]) / d)) + 1) for a, d in zip(axes, spacing, strict=True)
-        ]
-        if min(len(made[0]), len(made[1])) < 3:
-            raise self.config.wrong(
-                f"[model] spacing_m = {list(spacing)}: no knot between the sides of a box of "
-                f"{axes[0][-1] - axes[0][0]:g} x {axes[1][-1] - axes[1][0]:g} m; allowed: closer ones"
-            )
-        return Knots(made[0], made[1], made[2])
+        try:
+            return Knots.over(self.lattice.axes_m, self.config.model.spacing_m)
+        except UserError as problem:
+            raise self.config.wrong(f"[model] spacing_m: {problem}") from None
 
     @property
     def unknowns_of_ground(self) -> int:

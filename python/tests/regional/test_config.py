@@ -70,7 +70,7 @@ WRONG = {
         "one or more of vp, vs, rho",
     ),
     "spacing": ((KNOTS, "spacing_m = [3000.0, 0.0, 1.0]"), "a list of 3 of them"),
-    "far knots": ((KNOTS, "spacing_m = 30000.0"), "no knot between the sides"),
+    "far knots": ((KNOTS, "spacing_m = 30000.0"), "[model] spacing_m: knots 30000 m apart in a box"),
     "bits": (
         (KNOTS, "spacing_m = 3e3\nbits = 24"),
         "[model] bits = 24; allowed: 16 or 32",
