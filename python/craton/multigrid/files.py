@@ -92,7 +92,7 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
     2 u + 0.5 beta du/dn is given. UserError for what is missing, unknown or of the wrong shape.
     """
     path = Path(path)
-    with opened_hdf5(path, ALLOWED, foreign=True) as file:
+    with opened_hdf5(path, ALLOWED) as file:
         _no_others(path, "dataset", list(file), [*DATASETS, "boundary_values"])
         _no_others(path, "attribute", list(file.attrs), ATTRIBUTES)
         f = _dataset(path, file, "f")
@@ -188,7 +188,7 @@ def write_field(
 def _shared(world: _craton.World, path: Path) -> Iterator[h5py.File]:
     """A file that every rank has open to read, or none."""
     with ExitStack() as own:
-        yield on_all(world, lambda: own.enter_context(hdf5_file(path, ALLOWED, foreign=True)), "multigrid")
+        yield on_all(world, lambda: own.enter_context(hdf5_file(path, ALLOWED)), "multigrid")
 
 
 class _Field:

@@ -56,13 +56,13 @@ def written_checkpoint(path: Path, identity: Identity, size: int = 0) -> Iterato
 
 
 @contextmanager
-def opened_checkpoint(path: Path, identity: Identity, allowed: str, *, foreign: bool = False) -> Iterator[h5py.File]:
+def opened_checkpoint(path: Path, identity: Identity, allowed: str) -> Iterator[h5py.File]:
     """A checkpoint, open to be read, whose identity has all of `identity`. Not collective.
 
     UserError for a file that is missing, damaged (also where the block finds that), or of another identity. allowed: what such an
-    error allows. foreign: as opened_hdf5 has it.
+    error allows.
     """
-    with opened_hdf5(path, allowed, called="checkpoint ", wrong="not whole or not one", foreign=foreign) as file:
+    with opened_hdf5(path, allowed, called="checkpoint ", wrong="not whole or not one") as file:
         _check(path, identity, identity_of(file), allowed)
         yield file
 

@@ -31,18 +31,19 @@ def opened_hdf5(
     *,
     called: str = "",
     wrong: str = "not a complete HDF5 file",
-    foreign: bool = False,
     look_at_all: bool = True,
 ) -> Iterator[h5py.File]:
     """An HDF5 file, open to be read. UserError for all that is wrong with it, also where the block finds that. Not collective.
 
     allowed: what would do, as the error says. called: a word before the path. wrong: what is said first.
 
-    foreign: of another program. Without a seal a child process reads it first: there are files that end a process which reads them.
+    A child process first reads a file without a seal, which is of another program or was changed: some end a process that reads
+    them, or keep it for ever.
+
     look_at_all: False for files of very many datasets; the reader then calls `check_claim` for those that it reads.
     """
     with (
-        hdf5_file(path, allowed, called=called, wrong=wrong, foreign=foreign, look_at_all=look_at_all) as file,
+        hdf5_file(path, allowed, called=called, wrong=wrong, look_at_all=look_at_all) as file,
         refused(f"{called}{path}", wrong, allowed),
     ):
         yield file
@@ -54,7 +55,6 @@ def hdf5_file(
     *,
     called: str = "",
     wrong: str = "not a complete HDF5 file",
-    foreign: bool = False,
     look_at_all: bool = True,
 ) -> h5py.File:
     """The same to be closed by whoever asks for it; what he finds wrong later he refuses himself."""
@@ -63,7 +63,7 @@ def hdf5_file(
         raise UserError(f"{called}{path}: no such file; allowed: {allowed}")
     with refused(f"{called}{path}", wrong, allowed):
         checked = sealed(path)
-        if checked is None and foreign:
+        if checked is None:
             survives(path)
         file = h5py.File(checked or path, "r")
         if look_at_all:

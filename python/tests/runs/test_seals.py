@@ -218,17 +218,28 @@ def test_a_file_that_ends_the_process_which_reads_it(tmp_path, monkeypatch):
         with pytest.raises(
             UserError, match=rf"\(HDF5 ends with {signal.SIGABRT.name} when it reads it\); allowed: one"
         ):
-            hdf5_file(path, "one", foreign=True)
-        hdf5_file(path, "one").close()  # one of ours is not read by a child first
+            hdf5_file(path, "one")
+        hdf5_file(written(tmp_path / "sealed.h5"), "one").close()  # no child reads one with a seal first
         patched.setattr(probe, "subprocess", _Runs(hangs))
         path.touch()
         with pytest.raises(UserError, match=r"\(HDF5 has not read it within \d+ s\)"):
-            hdf5_file(path, "one", foreign=True)
+            hdf5_file(path, "one")
         patched.setattr(probe, "subprocess", _Runs(lambda *words, **more: calls.append(words) or real(*words, **more)))
         os.utime(path, ns=(1, 1))
         for _ in range(3):
-            hdf5_file(path, "one", foreign=True).close()
+            hdf5_file(path, "one").close()
     assert len(calls) == 1
+
+
+def test_a_file_of_ours_without_its_seal_that_keeps_hdf5_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(probe, "LONGEST_S", 3.0)
+    path = made(tmp_path / "a.h5", lambda file: file.attrs.update(components="xyz"))
+    damaged = bytearray(path.read_bytes())
+    heap = damaged.index(b"GCOL")
+    damaged[heap + 24 : heap + 56] = bytes(32)  # an object of no length: HDF5 steps from it to itself
+    path.write_bytes(damaged)
+    with pytest.raises(UserError, match=r"\(HDF5 has not read it within 3 s\); allowed: one"):
+        hdf5_file(path, "one")
 
 
 def hangs(command, *, timeout, **_):

@@ -14,6 +14,7 @@ from pathlib import Path
 import h5py
 import hazard_config
 import numpy as np
+import regional_config
 import wave_config
 from helpers import command_of
 
@@ -332,6 +333,26 @@ for ranks in (1, RANKS):
         phases=("jobs", "results")[: 3 - ranks],
         files=("**/*.h5", "*.csv", "**/*.toml", "points.npy"),  # those for OpenQuake hold a date
     )
+
+
+def regional(place: Place) -> None:
+    """Two earthquakes and two stations, one iteration, assembled on one rank, so that its sums have one order."""
+    regional_config.written(
+        place.inputs,
+        ("iterations = 2", "iterations = 1"),
+        ("[inversion]\n", "[run]\ncores = 2\nstep_ranks = 1\n[inversion]\n"),
+    )
+
+
+CASES["regional"] = Case(
+    regional,
+    **command("regional", "small.toml"),
+    saved=lambda folder: (folder / "target" / "events" / "one" / "record.json").is_file(),
+    phases=("data", "earthquakes", "derivatives"),
+    within=1e-6,
+    files=("*.h5", "states/*/*.h5", "states/*/*/*/seismograms.h5"),
+    promise="to a millionth of the largest change",
+)
 
 
 def scf(place: Place) -> None:

@@ -218,7 +218,7 @@ class GreenTensors(_Facts):
         """The tensors of some points, each once, in the file's order. UserError for what is not finite, if that is checked."""
         out = np.empty((len(wanted), len(self.directions), len(COMPONENTS), self.samples), np.float32)
         for at, path in enumerate(self.paths):
-            with opened_hdf5(path, WRITTEN, foreign=True) as file:
+            with opened_hdf5(path, WRITTEN) as file:
                 tensors = _dataset(path, file, "sgt")
                 for first, last in _runs(wanted, tensors):
                     low = int(wanted[first])
@@ -295,7 +295,7 @@ def _runs(wanted: NDArray[np.int64], tensors: Any) -> Iterator[tuple[int, int]]:
 
 
 def _read(path: Path) -> _File:
-    with opened_hdf5(path, WRITTEN, foreign=True) as file:
+    with opened_hdf5(path, WRITTEN) as file:
         tensors = _dataset(path, file, "sgt")
         if tensors.ndim != 3 or tensors.shape[1] != len(COMPONENTS):
             raise UserError(f"{path}: sgt of shape {tensors.shape}; allowed: [point][xx yy zz xy xz yz][time]")
@@ -368,7 +368,7 @@ def _check_site(file: _File, site: Array) -> None:
 
 
 def _moduli(path: Path, count: int) -> tuple[Array, Array]:
-    with opened_hdf5(path, WRITTEN, foreign=True) as file:
+    with opened_hdf5(path, WRITTEN) as file:
         lam, mu = (np.asarray(_dataset(path, file, name), np.float64) for name in ("lambda_Pa", "mu_Pa"))
     if lam.shape != (count,) or mu.shape != (count,):
         raise UserError(f"{path}: {mu.shape} moduli for {count} points; allowed: one of each for each")

@@ -97,7 +97,7 @@ class Checkpoint:
 
         Not `whole`: densities stay in the file, of which the ranks of a world read their rows.
         """
-        with opened_checkpoint(Path(path), IDENTITY, ALLOWED, foreign=True) as file:
+        with opened_checkpoint(Path(path), IDENTITY, ALLOWED) as file:
             return cls._from(file, str(path), whole)
 
     @classmethod

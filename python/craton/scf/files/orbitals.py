@@ -50,7 +50,7 @@ class StoredOrbitals(Described):
         self.molecule, self.method = found.molecule, found.method
         self.basis_name, self.shells = found.basis_name, found.shells
         self._path = Path(path)
-        with opened_hdf5(path, ALLOWED, foreign=True) as file:
+        with opened_hdf5(path, ALLOWED) as file:
             if "mo_coeff" not in file:
                 raise UserError(f"{path}: no orbitals; allowed: {ALLOWED} that has ended")
             self.mo_energy, self.mo_occ = file["mo_energy"][()], file["mo_occ"][()]

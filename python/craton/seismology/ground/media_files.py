@@ -239,7 +239,7 @@ def read_map(path: Path) -> tuple[Array, Array, NDArray[np.float32]]:
 def _hdf5_variables(path: Path, kind: str) -> dict[str, Variable]:
     """Also of NetCDF 4, which is HDF5 with dimension scales."""
     wrong = f"not a complete {kind} file"
-    file = hdf5_file(path, "one", wrong=wrong, foreign=True)
+    file = hdf5_file(path, "one", wrong=wrong)
     try:
         with refused(path, wrong, "one"):
             return {

@@ -190,7 +190,7 @@ def open_sfile(
     allowed = "an sfile of SW4"
     path = present(path, allowed)
     told = "not a complete sfile of SW4"
-    file = hdf5_file(path, allowed, wrong=told, foreign=True)
+    file = hdf5_file(path, allowed, wrong=told)
     try:
         with refused(path, told, allowed):
             blocks, frame = _sfile_content(file, partial(_wrong, path, "sfile"))

@@ -179,7 +179,7 @@ def write_srf(path: str | os.PathLike[str], subfaults: Iterable[Subfault], plane
 def iterate_hdf5(path: str | os.PathLike[str]) -> Iterator[Subfault]:
     """The subfaults of the HDF5 form, some rows at a time. UserError for what is missing or of another shape."""
     path = Path(path)
-    with opened_hdf5(path, "a whole HDF5 file", wrong="cannot be read", foreign=True) as file:
+    with opened_hdf5(path, "a whole HDF5 file", wrong="cannot be read") as file:
         yield from _hdf5_rows(path, file)
 
 

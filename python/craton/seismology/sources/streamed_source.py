@@ -51,7 +51,7 @@ class StreamedSource(Described):
         memory_bytes: int = 2**28,
     ) -> None:
         self.path, self.dt_s, self.memory_bytes = Path(path), dt_s, memory_bytes
-        self._file = hdf5_file(self.path, ALLOWED, foreign=True)
+        self._file = hdf5_file(self.path, ALLOWED)
         try:
             with refused(self.path, DAMAGED, ALLOWED):
                 self._check_frame(grid)

@@ -70,7 +70,7 @@ def read_points(path: str | os.PathLike[str], grid: Grid) -> Array:
         with readable(path, "a NumPy array (n, 3)", ""):
             position = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
     elif kind in (".h5", ".hdf5"):
-        with opened_hdf5(path, "an HDF5 file with position_m (n, 3)", wrong="cannot be read", foreign=True) as file:
+        with opened_hdf5(path, "an HDF5 file with position_m (n, 3)", wrong="cannot be read") as file:
             position = np.asarray(file["position_m"], dtype=np.float64)
     else:
         position = _points_text(path, grid)

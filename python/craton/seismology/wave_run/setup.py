@@ -448,5 +448,5 @@ def _is_partitioned(path: str) -> bool:
     """Whether partition_source wrote the file."""
     if not h5py.is_hdf5(path):
         return False
-    with opened_hdf5(path, "a whole file", wrong="cannot be read", foreign=True) as file:
+    with opened_hdf5(path, "a whole file", wrong="cannot be read") as file:
         return "pieces" in file

@@ -86,7 +86,7 @@ def load_observations(
 
     events, stations: the catalogues in which names are looked up; None for the file's own.
     """
-    with opened_hdf5(file_name, ALLOWED, wrong="not a complete data.h5", foreign=True) as file:
+    with opened_hdf5(file_name, ALLOWED, wrong="not a complete data.h5") as file:
         attributes = {name: plain(value) for name, value in file.attrs.items()}
         events = events or Events(**table_columns(file_name, file["events"], 6))
         stations = stations or Stations(**table_columns(file_name, file["stations"], 0))

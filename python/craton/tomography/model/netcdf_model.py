@@ -135,7 +135,7 @@ def variables_of(file: Path) -> Iterator[Mapping[str, Any]]:
             with classic_netcdf.variables(file) as found:
                 yield found
         else:
-            with opened_hdf5(file, allowed, wrong=wrong, foreign=True) as hdf5, h5netcdf.File(hdf5, "r") as modern:
+            with opened_hdf5(file, allowed, wrong=wrong) as hdf5, h5netcdf.File(hdf5, "r") as modern:
                 yield modern.variables
 
 

@@ -185,7 +185,7 @@ class Archive:
         if file not in self._open:
             from pyasdf import ASDFDataSet
 
-            with opened_hdf5(file, "ASDF", foreign=True, look_at_all=False):
+            with opened_hdf5(file, "ASDF", look_at_all=False):
                 pass
             self._open[file] = ASDFDataSet(str(file), mode="r", mpi=False)
         return self._open[file]

@@ -47,7 +47,7 @@ class AsdfTrace:
 
 def traces_of(path: Path) -> Iterator[tuple[tuple[str, str], AsdfTrace]]:
     """(NET.STA, last letter of the channel) of each trace. UserError for a file that is no HDF5; nothing of one that is no ASDF."""
-    with opened_hdf5(path, "ASDF", foreign=True, look_at_all=False) as file:
+    with opened_hdf5(path, "ASDF", look_at_all=False) as file:
         stations = file.get("Waveforms")
         found = [
             ((station, name.partition("__")[0].split(".")[-1][-1:]), AsdfTrace(path, f"Waveforms/{station}/{name}"))
