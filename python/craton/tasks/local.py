@@ -35,6 +35,8 @@ class LocalBackend(Described):
         self._environment = dict(os.environ if environment is None else environment) | dict.fromkeys(ONE_THREAD, "1")
         self._programs: dict[str, _Program] = {}
         self._servers: dict[str, JobServer] = {}
+        self._killed = False
+        """a job was, whose process may not have been gone yet"""
 
     def _facts(self) -> dict[str, object]:
         return {"processes": "of this machine"}
@@ -76,6 +78,8 @@ class LocalBackend(Described):
                 self.ended(LOOK_EVERY_S)
         for server in self._servers.values():
             server.close()
+        if self._killed:
+            remove_abandoned()
 
     def _server(self, module: str) -> JobServer:
         if module not in self._servers:
@@ -86,7 +90,11 @@ class LocalBackend(Described):
         found = [ended for one in list(self._programs.values()) if (ended := one.ended()) is not None]
         for one in found:
             del self._programs[one.name]
-        return found + [one for server in self._servers.values() for one in server.ended()]
+        found += [one for server in self._servers.values() for one in server.ended()]
+        if any(one.code < 0 for one in found):  # no later job may come that would do it
+            remove_abandoned()
+            self._killed = True
+        return found
 
     def _pids(self) -> list[int]:
         served = (pid for server in self._servers.values() for pid in server.pids)
@@ -121,6 +129,4 @@ class _Program:
         if self.news is not None:
             os.close(self.news)
         self.process.returncode = os.waitstatus_to_exitcode(status)
-        if self.process.returncode < 0:
-            remove_abandoned()
         return Ended(self.name, self.process.returncode, usage.ru_utime + usage.ru_stime)

@@ -148,9 +148,10 @@ def _values(file: h5py.File, left_out: tuple[str, ...]) -> dict[str, np.ndarray]
     def add(name: str, item: h5py.HLObject) -> None:
         if isinstance(item, h5py.Dataset):
             values = item[()]
-            found[name] = np.asarray(values if item.dtype.kind != "O" else repr(np.asarray(values).tolist()))
+            found[name] = np.asarray(repr(np.asarray(values).tolist()) if item.dtype.hasobject else values)
         for key, value in item.attrs.items():
-            found[f"{name}@{key}"] = np.asarray(value if np.asarray(value).dtype.kind != "O" else str(value))
+            held = np.asarray(value)  # dimension scales hold references, which are objects of this process
+            found[f"{name}@{key}"] = np.asarray(repr(held.tolist())) if held.dtype.hasobject else held
 
     add("", file)
     file.visititems(add)
@@ -350,6 +351,7 @@ CASES["regional"] = Case(
     saved=lambda folder: (folder / "target" / "events" / "one" / "record.json").is_file(),
     phases=("data", "earthquakes", "derivatives"),
     within=1e-6,
+    left_out=("assemble_s", "solve_s", "peak_bytes"),
     files=("*.h5", "states/*/*.h5", "states/*/*/*/seismograms.h5"),
     promise="to a millionth of the largest change",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 
 import pytest
@@ -19,6 +20,10 @@ def main(words):
     print("says", what, flush=True)
     if what == "wrong":
         raise UserError(f"{path}: a line; allowed: another")
+    if what == "killed in MPI":
+        from craton._mpi_folders import own_folders
+        with own_folders():
+            os.kill(os.getpid(), 9)
     if what == "crash":
         os.abort()
     if what == "sleep":
@@ -169,3 +174,15 @@ def test_a_module_that_cannot_be_imported(tmp_path, environment):
     found = run_tasks([wrong, task(tmp_path, "work", "good")], cores=2, jobs=2)
     assert found.failures == ["wrong: served_nothing: its server ended with code 1"]
     assert (tmp_path / "good").is_file()
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_job_that_is_killed_leaves_no_folders_of_mpi(tmp_path, monkeypatch):
+    """No later job may come that would take them away."""
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    found = run_tasks([task(tmp_path, "killed in MPI", "a")], cores=1, jobs=1)
+    assert [one.code for one in found.records] == [-signal.SIGKILL]
+    assert list(place.iterdir()) == []

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -50,16 +52,12 @@ template <class Recorder> class fourier_writer : public observer {
             recorder_.record(view, into, team_);
     }
     void receive(std::int64_t /*step*/, double time_s, std::span<const float> values) override {
-        std::ranges::copy(values, block_.begin() + static_cast<std::ptrdiff_t>(held_ * values.size()));
-        for (std::size_t n = 0; n < frequencies_hz_.size(); ++n) {
-            const double phase = 2 * std::numbers::pi * frequencies_hz_[n] * (time_s + shift_s_);
-            phases_[2 * n * samples_together + held_] = static_cast<float>(sample_s_ * std::cos(phase));
-            phases_[(2 * n + 1) * samples_together + held_] = static_cast<float>(-sample_s_ * std::sin(phase));
-        }
-        if (++held_ == samples_together) add_block();
+        last_s_ = time_s + shift_s_;
+        add(values, [this](double f) { return std::polar(sample_s_, -2 * std::numbers::pi * f * *last_s_); });
     }
     void save() override { throw user_error("a checkpoint of a run that sums spectra; allowed: a run with one or the other"); }
     void finish() override {
+        if constexpr (!velocities) hold_last();
         add_block();
         const auto columns = recorder_.values();
         for (std::size_t row = 0; row < rows(); ++row) file_.put({sums_.data() + row * columns, columns});
@@ -71,6 +69,29 @@ template <class Recorder> class fourier_writer : public observer {
     static constexpr bool velocities = std::is_same_v<Recorder, station_recorder>;
 
     [[nodiscard]] std::size_t rows() const { return 2 * frequencies_hz_.size(); }
+
+    // values, times what phase(frequency) is of each.
+    template <class Phase> void add(std::span<const float> values, const Phase& phase) {
+        std::ranges::copy(values, block_.begin() + static_cast<std::ptrdiff_t>(held_ * values.size()));
+        for (std::size_t n = 0; n < frequencies_hz_.size(); ++n) {
+            const std::complex<double> factor = phase(frequencies_hz_[n]);
+            phases_[2 * n * samples_together + held_] = static_cast<float>(factor.real());
+            phases_[(2 * n + 1) * samples_together + held_] = static_cast<float>(factor.imag());
+        }
+        last_ = held_;
+        if (++held_ == samples_together) add_block();
+    }
+
+    // The last sample once more at all times to come, a geometric series. It has no sum at 0 Hz.
+    void hold_last() {
+        if (!last_s_) return;
+        const std::vector<float> last(block_.begin() + static_cast<std::ptrdiff_t>(last_ * recorder_.values()),
+                                      block_.begin() + static_cast<std::ptrdiff_t>((last_ + 1) * recorder_.values()));
+        add(last, [this](double f) {
+            const auto turn = std::polar(1.0, -2 * std::numbers::pi * f * sample_s_);
+            return f > 0 ? std::polar(sample_s_, -2 * std::numbers::pi * f * *last_s_) * turn / (1.0 - turn) : 0.0;
+        });
+    }
 
     void add_block() {
         for (std::size_t row = 0; row < rows(); ++row) { // what is left of an older block counts as 0
@@ -91,6 +112,8 @@ template <class Recorder> class fourier_writer : public observer {
     std::vector<float> block_;  // [sample][component][point]
     std::vector<float> phases_; // [row][sample]
     std::size_t held_ = 0;      // samples in the block
+    std::size_t last_ = 0;      // place of the last sample in it
+    std::optional<double> last_s_;
 };
 
 template <class Make>

@@ -10,7 +10,9 @@ namespace craton::waves {
 
 /// Fourier transforms of a run's fields at points, summed while it goes on,
 ///     F(f) = sum over samples n of exp(-2 pi i f t_n) f(t_n) dt,
-/// so that no time series is kept: of a narrow band a few tens of numbers take the place of thousands of samples. Samples must be
+/// so that no time series is kept: of a narrow band a few tens of numbers take the place of thousands of samples. An earthquake
+/// leaves strains behind, so these stay what they were in the last sample for ever: their sum goes on as a geometric series, except
+/// at 0 Hz. A sum that ended with the run would have a step there, with parts at all frequencies. Samples must be
 /// so close that nothing above 1 / dt - f is in the fields. Times count from the run's beginning; velocities have their own, half a
 /// step before those of stress.
 struct fourier_plan {
