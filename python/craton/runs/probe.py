@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import resource
 import signal
@@ -76,6 +77,7 @@ def main(path: str) -> None:
     """Reads what a file has of each kind, whatever that raises: what counts is that the process ends by itself."""
     import h5py
 
+    signal.alarm(math.ceil(LONGEST_S) + 1)  # ends it within HDF5 too, where whoever has started it was killed
     with contextlib.suppress(OSError):
         most = _address_space() + MEMORY + 2 * os.path.getsize(path)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -138,6 +138,15 @@ def test_check_tells_what_a_run_needs(tmp_path):
     assert found["unknowns"] == found["knots"][0] * found["knots"][1] * found["knots"][2]
     shown = command_line.craton("regional", "check", written(tmp_path), cwd=tmp_path)
     assert "8 windows of 2 earthquakes at 2 stations" in shown.stdout and "6 an iteration" in shown.stdout
+    assert not any("absorbing sides" in note for note in found["notes"])
+
+
+def test_check_tells_of_sides_that_long_waves_come_back_from(tmp_path):
+    done = command_line.craton(
+        "regional", "check", written(tmp_path, ("width_cells = 6", "width_cells = 4")), "--json", cwd=tmp_path
+    )
+    assert "sides are 4 km wide, and S waves up to 34.6 km long" in done.stdout
+    assert "width_cells = 5 would do" in done.stdout
 
 
 def test_the_template_is_a_configuration(tmp_path):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -232,14 +233,28 @@ def test_a_file_that_ends_the_process_which_reads_it(tmp_path, monkeypatch):
 
 
 def test_a_file_of_ours_without_its_seal_that_keeps_hdf5_for_ever(tmp_path, monkeypatch):
+    path = endless(tmp_path / "a.h5")
     monkeypatch.setattr(probe, "LONGEST_S", 3.0)
-    path = made(tmp_path / "a.h5", lambda file: file.attrs.update(components="xyz"))
-    damaged = bytearray(path.read_bytes())
-    heap = damaged.index(b"GCOL")
-    damaged[heap + 24 : heap + 56] = bytes(32)  # an object of no length: HDF5 steps from it to itself
-    path.write_bytes(damaged)
     with pytest.raises(UserError, match=r"\(HDF5 has not read it within 3 s\); allowed: one"):
         hdf5_file(path, "one")
+
+
+def test_a_child_whose_parent_was_killed_ends_by_itself(tmp_path):
+    """Its minute, here a second, is over."""
+    path = endless(tmp_path / "a.h5")
+    code = f"import probe; probe.LONGEST_S = 0.5; probe.main({str(path)!r})"
+    beside = Path(probe.__file__).parent
+    child = subprocess.run([sys.executable, "-c", code], cwd=beside, timeout=60, check=False)
+    assert child.returncode == -signal.SIGALRM
+
+
+def endless(path):
+    """A file that keeps HDF5 for ever: an object of no length, from which it steps to itself."""
+    damaged = bytearray(made(path, lambda file: file.attrs.update(components="xyz")).read_bytes())
+    heap = damaged.index(b"GCOL")
+    damaged[heap + 24 : heap + 56] = bytes(32)
+    path.write_bytes(damaged)
+    return path
 
 
 def hangs(command, *, timeout, **_):
