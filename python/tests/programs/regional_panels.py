@@ -97,10 +97,12 @@ def main(config: str, folder: str) -> None:
     wanted = directions(study)
     changes = SIZE * np.stack(list(wanted.values()), axis=1)
     panels = by_panels(study, run.state(0), changes)
+    unchanged = predicted_by_events(study, run.state(0), np.zeros(study.unknowns)).samples
     for number, name in enumerate(wanted):
         right = by_runs(study, changes[:, number], run.path.with_name(f"{run.path.name}-panels"))
         error = np.linalg.norm(panels[:, number] - right) / np.linalg.norm(right)
-        print(f"{name}: off by {100 * error:.2f} %", flush=True)
+        effect = np.linalg.norm(right) / np.linalg.norm(unchanged)
+        print(f"{name}: off by {100 * error:.2f} %; g(m) changes by {effect:.1e} of itself", flush=True)
 
 
 if __name__ == "__main__":
