@@ -169,6 +169,11 @@ class ModelConfig:
         (), numbers(3, 0, within=(0, 1e9), unit="m"), "m; corner of the box of knots; []: all but the absorbing sides"
     )
     high_m: tuple[float, ...] = setting((), numbers(3, 0, within=(0, 1e9), unit="m"), "m; its other corner")
+    sides: str = setting(
+        "fixed",
+        choice("fixed", "free"),
+        "fixed: no change on the sides and the bottom of the box; free: some, which goes on beyond",
+    )
     mask_m: float = setting(
         0.0, number(0, 1e7, "m"), "m from source and station within which a seismogram says nothing; 0: 3 cells"
     )

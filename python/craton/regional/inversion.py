@@ -146,7 +146,7 @@ class Inversion:
         """The wave run of an earthquake."""
         study = self.study
         name = study.config.events[event].name
-        config = event_config(study.config, event, state.ground, study.dt_s, state.event(name), spectra)
+        config = event_config(study.config, event, state.ground, study.steady, state.event(name), spectra)
         state.event(name).parent.mkdir(parents=True, exist_ok=True)
         return wave_task(
             f"{state.path.name}: earthquake {name}",
@@ -165,7 +165,7 @@ class Inversion:
             for component in study.config.data.components:
                 folder = state.receiver(name, component)
                 config = receiver_config(
-                    study.config, at, component, state.ground, self.folder.points, study.dt_s, folder
+                    study.config, at, component, state.ground, self.folder.points, study.steady, folder
                 )
                 label = f"{state.path.name}: station {name}, {component}"
                 tasks.append(wave_task(label, config, folder, study.config.run.ranks, study.steps, "station"))

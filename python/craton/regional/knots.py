@@ -1,8 +1,9 @@
 """Knots: what a change of the ground is made of.
 
 A change of vp, vs or density, in parts of itself, is a sum of functions that are 1 at their own knot, fall linearly to 0 at its
-neighbours along each axis, and are products along the three. Knots lie at the crossings of some coordinates. There are none on the
-sides and the bottom of the box, where the change is 0; there are on its top, from where it goes on upwards as it is.
+neighbours along each axis, and are products along the three. Knots lie at the crossings of some coordinates. There are some on the
+top of the box, from where the change goes on upwards as it is. With fixed sides there are none on the sides and the bottom, where
+the change is 0; with free ones there are, and it goes on outwards.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ class Knots:
     x_m: f64
     y_m: f64
     z_m: f64
+    free: bool = False
+    """Whether the change goes on beyond the sides and the bottom."""
 
     @staticmethod
-    def over(lattice_m: tuple[f64, f64, f64], spacing_m: ArrayLike) -> Knots:
+    def over(lattice_m: tuple[f64, f64, f64], spacing_m: ArrayLike, *, free: bool = False) -> Knots:
         """Knots about spacing_m apart in the box of a lattice's points. UserError for a box without room for any.
 
-        spacing_m: one number, or one along each axis.
+        spacing_m: one number, or one along each axis. free: with knots on the sides and the bottom.
         """
         spacing = np.broadcast_to(np.asarray(spacing_m, np.float64), 3)
         if not (spacing > 0).all():
@@ -47,17 +50,20 @@ class Knots:
             raise UserError(
                 f"knots {spacing[:2].max():g} m apart in a box that is less than two of that wide; allowed: closer ones"
             )
-        return Knots(x, y, z)
+        return Knots(x, y, z, free)
 
     @property
     def axes_m(self) -> tuple[f64, f64, f64]:
         """Coordinates of knots along x, y and z."""
+        if self.free:
+            return self.x_m, self.y_m, self.z_m
         return self.x_m[1:-1], self.y_m[1:-1], self.z_m[:-1]
 
     @property
     def counts(self) -> tuple[int, int, int]:
         """Along x, y and z."""
-        return len(self.x_m) - 2, len(self.y_m) - 2, len(self.z_m) - 1
+        x, y, z = self.axes_m
+        return len(x), len(y), len(z)
 
     def __len__(self) -> int:
         return math.prod(self.counts)
@@ -71,10 +77,11 @@ class Knots:
         """(point, knot): the functions at points (n, 3)."""
         points = np.asarray(points_m, np.float64).reshape(-1, 3)
         numbers, weights = np.zeros((len(points), 1), np.int64), np.ones((len(points), 1))
-        for d, (axis, first) in enumerate(((self.x_m, 1), (self.y_m, 1), (self.z_m, 0))):
+        side = 0 if self.free else 1
+        for d, (axis, first) in enumerate(((self.x_m, side), (self.y_m, side), (self.z_m, 0))):
             below, part = _between(axis, points[:, d])
             pair, of = np.stack([below, below + 1], axis=1) - first, np.stack([1.0 - part, part], axis=1)
-            of[(pair < 0) | (pair >= self.counts[d])] = 0.0  # the faces have no knots
+            of[(pair < 0) | (pair >= self.counts[d])] = 0.0  # fixed faces have no knots
             pair = np.clip(pair, 0, self.counts[d] - 1)
             numbers = (numbers[:, :, None] * self.counts[d] + pair[:, None, :]).reshape(len(points), -1)
             weights = (weights[:, :, None] * of[:, None, :]).reshape(len(points), -1)

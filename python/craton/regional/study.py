@@ -14,7 +14,7 @@ from craton.errors import UserError
 from craton.regional.config import AXES, Config, source_of
 from craton.regional.corrections import Corrections, drawn
 from craton.regional.knots import Knots
-from craton.regional.wave_runs import receiver_force, spectra_table
+from craton.regional.wave_runs import Steady, receiver_force, spectra_table
 from craton.regional.windows import Window
 from craton.seismology.ground.media import Material, Range
 from craton.seismology.wave_run import config as waves
@@ -105,7 +105,7 @@ class Study:
     def knots(self) -> Knots:
         """What the model is made of."""
         try:
-            return Knots.over(self.lattice.axes_m, self.config.model.spacing_m)
+            return Knots.over(self.lattice.axes_m, self.config.model.spacing_m, free=self.config.model.sides == "free")
         except UserError as problem:
             raise self.config.wrong(f"[model] spacing_m: {problem}") from None
 
@@ -138,6 +138,11 @@ class Study:
     def dt_s(self) -> float:
         """The step of all wave runs: a tenth less than the ground's largest, so that faster models fit."""
         return self.config.time.dt_s or 0.9 * self.setup.step_s()
+
+    @cached_property
+    def steady(self) -> Steady:
+        """What wave runs in all grounds have alike."""
+        return Steady(self.dt_s, self.setup.sides_of_ground)
 
     @property
     def steps(self) -> int:

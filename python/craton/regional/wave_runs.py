@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -23,9 +23,19 @@ from craton.seismology.sources.source_time import source_time
 from craton.seismology.wave_run import config as waves
 from craton.seismology.wave_run import started
 from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.setup import AbsorbingSides
 from craton.tasks import Task
 
-__all__ = ["FORCE_N", "event_config", "receiver_config", "receiver_force", "spectra_table", "wave_task", "write_ground"]
+__all__ = [
+    "FORCE_N",
+    "Steady",
+    "event_config",
+    "receiver_config",
+    "receiver_force",
+    "spectra_table",
+    "wave_task",
+    "write_ground",
+]
 
 f64 = NDArray[np.float64]
 
@@ -49,10 +59,24 @@ def spectra_table(config: Config) -> dict[str, Any]:
     }
 
 
+class Steady(NamedTuple):
+    """What all wave runs of an inversion have alike, so that seismograms differ by the ground alone."""
+
+    dt_s: float
+    sides: AbsorbingSides
+    """Those of the starting model: a PML that followed the ground would change what it sends back with the model."""
+
+
 def _config(
-    config: Config, ground: Path, source: dict[str, Any], dt_s: float, spectra: bool, folder: Path, sgt: Any = None
+    config: Config, ground: Path, source: dict[str, Any], steady: Steady, spectra: bool, folder: Path, sgt: Any = None
 ) -> waves.Config:
     tables = config.wave_tables()
+    if config.boundary.absorbing == "pml":
+        sides = steady.sides
+        tables["boundary"] = tables["boundary"] | {
+            "damping_speed_m_s": sides.speed_m_s,
+            "frequency_shift_per_s": sides.shift_per_s,
+        }
     tables["media"] = {
         "kind": "file",
         "file": str(ground),
@@ -60,7 +84,7 @@ def _config(
         "subsamples": 1,
         "water": config.media.water,
     }
-    tables["time"] = tables["time"] | {"dt_s": dt_s}
+    tables["time"] = tables["time"] | {"dt_s": steady.dt_s}
     tables["grid"] = tables["grid"] | {"points_per_wavelength": 0.0}  # the starting model was checked
     own = {"run": {"directory": str(folder), "threads": config.run.threads}, "source": [source]}
     more = {"spectra": spectra_table(config)} if spectra else {}
@@ -68,14 +92,14 @@ def _config(
 
 
 def event_config(
-    config: Config, event: int, ground: Path, dt_s: float, folder: Path, spectra: bool = True
+    config: Config, event: int, ground: Path, steady: Steady, folder: Path, spectra: bool = True
 ) -> waves.Config:
     """The run of an earthquake in the ground of a file. UserError for what `craton waves run` would refuse."""
-    return _config(config, ground, source_of(config.events[event]), dt_s, spectra, folder)
+    return _config(config, ground, source_of(config.events[event]), steady, spectra, folder)
 
 
 def receiver_config(
-    config: Config, position_m: f64, component: str, ground: Path, points: Path, dt_s: float, folder: Path
+    config: Config, position_m: f64, component: str, ground: Path, points: Path, steady: Steady, folder: Path
 ) -> waves.Config:
     """The run of a force at a station along a component. points: the file of the earthquakes' places, whose strains are kept."""
     source = {
@@ -85,7 +109,7 @@ def receiver_config(
         "time_function": "gaussian",
         "sigma_s": SHORTER / config.data.filter_hz[3],
     }
-    return _config(config, ground, source, dt_s, True, folder, {"points": str(points), "every": SAMPLED_EVERY})
+    return _config(config, ground, source, steady, True, folder, {"points": str(points), "every": SAMPLED_EVERY})
 
 
 def receiver_force(config: Config, component: str) -> PointSource:

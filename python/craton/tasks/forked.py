@@ -81,7 +81,7 @@ class JobServer:
             stdout=subprocess.PIPE,
             env=self.environment,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=_of_this_parent,
         )
 
     def begin(self, name: str, words: Sequence[str], log: Path, shares_process: bool = False) -> None:
@@ -290,6 +290,12 @@ def _do_many(work: Callable[[Sequence[str]], None], hears: int, tells: int, serv
                 os.write(tells, f"{code} {_cpu_s() - before:.6f}\n".encode())
     finally:
         os._exit(0)
+
+
+def _of_this_parent() -> None:
+    """In the server before it is Python. Interrupts wait for its imports, which would end with a traceback."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _leave_server(server: int) -> None:

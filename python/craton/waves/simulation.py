@@ -32,7 +32,7 @@ from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import check_outputs_of_parts, check_planes, check_sources
 from craton.seismology.wave_run.refinement import COARSER, GridPart
 from craton.seismology.wave_run.sampling import ground_of, samples_per_side
-from craton.seismology.wave_run.setup import MARGIN_CELLS, Setup
+from craton.seismology.wave_run.setup import MARGIN_CELLS, AbsorbingSides, Setup
 from craton.waves.file_hints import file_hints
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "box_of", "solver_options"]
 
-SHIFT = 0.16
-"""Of the slowest vs over the side of a cell: the frequency shift of absorbing layers (absorbing_layers.hpp)."""
 STEPS_BETWEEN_CHECKS = 100
 """Steps between checks that the fields are finite."""
 RATE_VALUES = 2**22
@@ -77,7 +75,7 @@ class Simulation(Described):
         self.spectra = on_root(comm, lambda: self.setup.spectra(self.dt_s))
         self.bricks = self.setup.decomposition(comm.size)
         self.cuda_device = _cuda_device(config, comm)
-        sides = on_root(comm, lambda: common_sides(self.setup))
+        sides = on_root(comm, lambda: self.setup.sides)
         self.grids = [
             SolverGrid.on(part, self, threads or config.run.threads, brick_of_rank, sides) for part in self.setup.parts
         ]
@@ -270,7 +268,7 @@ class SolverGrid:
         simulation: Simulation,
         threads: int,
         brick_of_rank: Sequence[int],
-        sides: tuple[float, float],
+        sides: AbsorbingSides,
     ) -> SolverGrid:
         """Collective. UserError on every rank for what the solver or a file refuses."""
         s, setup = simulation, simulation.setup
@@ -308,28 +306,12 @@ def box_of(
     return Box((a, b, c), (d, e, f))
 
 
-def common_sides(setup: Setup) -> tuple[float, float]:
-    """Speed, m/s, and frequency shift, 1/s, of the absorbing layers of two grids, alike: layers that differ send back what crosses.
-
-    (0, 0) where there is one grid, which finds its own. The shift is that of the coarse cells with the slowest ground: fine cells'
-    own is higher than the frequencies of most waves, and absorbs them badly.
-    """
-    if len(setup.parts) == 1:
-        return 0.0, 0.0
-    found = setup.range
-    shift = SHIFT * found.slowest_vs / setup.parts[-1].spacing_m if math.isfinite(found.slowest_vs) else 0.0
-    return found.fastest_vp, shift
-
-
-def solver_options(
-    setup: Setup, dt_s: float, threads: int, part: GridPart | None = None, sides_of: tuple[float, float] = (0.0, 0.0)
-) -> _craton.WaveOptions:
+def solver_options(setup: Setup, dt_s: float, threads: int, part: GridPart, pml: AbsorbingSides) -> _craton.WaveOptions:
     """What the solver is told: step, absorbing sides, attenuation, threads.
 
-    part: of the solver's grids; None: the only one. sides_of: as common_sides().
+    part: of the solver's grids. pml: Setup.sides, for which the ground of two grids is read.
     """
     config = setup.config
-    part = part or setup.parts[0]
     options = _craton.WaveOptions()
     options.spacing_m, options.dt_s, options.threads = part.spacing_m, dt_s, threads
     options.finer_above, options.coarser_below, options.top_m = part.above, part.below, part.top_m
@@ -340,7 +322,7 @@ def solver_options(
     sides = _craton.WaveAbsorbing()
     sides.kind, sides.width = config.boundary.absorbing, part.layer_cells or 1
     if sides.kind == "pml":
-        sides.speed_m_s, sides.alpha_per_s = sides_of
+        sides.speed_m_s, sides.alpha_per_s = pml
         sides.multiaxial_ratio = config.boundary.multi_axial_ratio
         sides.multiaxial_power = config.boundary.multi_axial_power
     options.absorbing = sides

@@ -74,7 +74,7 @@ class Problem:
         (state.path / "events").mkdir()
         tasks = []
         for event, one in enumerate(study.config.events):
-            config = event_config(study.config, event, state.ground, study.dt_s, state.event(one.name))
+            config = event_config(study.config, event, state.ground, study.steady, state.event(one.name))
             tasks.append(wave_task(one.name, config, state.event(one.name), 1, study.steps, "earthquake"))
         outcome = run_tasks(tasks, cores=2, jobs=2)
         assert not outcome.failures, outcome.failures

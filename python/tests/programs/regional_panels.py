@@ -65,7 +65,7 @@ def by_runs(study: Study, change: np.ndarray, place: Path) -> np.ndarray:
         write_ground(state.ground, study.config, study.planes(sign * change))
         tasks = []
         for event, one in enumerate(study.config.events):
-            config = event_config(study.config, event, state.ground, study.dt_s, state.event(one.name), spectra=False)
+            config = event_config(study.config, event, state.ground, study.steady, state.event(one.name), spectra=False)
             tasks.append(wave_task(one.name, config, state.event(one.name), 1, study.steps, "earthquake"))
         outcome = run_tasks(tasks, cores=2, jobs=2)
         assert not outcome.failures, outcome.failures

@@ -108,6 +108,7 @@ WRONG = {
         (KNOTS, "spacing_m = 3e3\nlow_m = [9e4, 9e4, 0.0]"),
         "[model] low_m = [90000.0, 90000.0, 0.0]; allowed: without",
     ),
+    "sides": ((KNOTS, 'spacing_m = 3e3\nsides = "open"'), '[model] sides = "open"; allowed: "fixed" or "free"'),
     "engine": (("[inversion]", '[run]\nengine = "slurm"\n[inversion]'), '[run] engine = "slurm"'),
     "cores": (("[inversion]", "[run]\ncores = 4096\n[inversion]"), "[run] cores = 4096"),
 }

@@ -14,7 +14,10 @@ pytest.importorskip("mpi4py.MPI")
 import command_line
 from craton import regional
 from craton.regional.folder import RegionalFolder
+from craton.regional.study import Study
 from craton.runs.files import read_hdf5
+from craton.seismology.wave_run.config import load_config
+from craton.seismology.wave_run.setup import Setup
 from hazard_pipeline import kill_when
 from helpers import command_of
 from regional_config import written
@@ -50,6 +53,16 @@ def test_it_finds_what_made_the_data(whole):
     assert record.reciprocity < 1e-3
     totals = [one.chi_data + one.chi_prior for one in record.iterations]
     assert all(a > b for a, b in zip(totals, totals[1:], strict=False))
+
+
+def test_wave_runs_of_all_models_have_the_sides_of_the_first(whole):
+    """Sides that followed the ground would send back something else, and kernels do not know of it."""
+    configs = [load_config(path) for path in sorted((whole / "small-run").glob("states/*/*/*.toml"))]
+    sides = {(one.boundary.damping_speed_m_s, one.boundary.frequency_shift_per_s) for one in configs}
+    first = Study(regional.load_config(whole / "small.toml"))
+    assert len(configs) == 14 and sides == {tuple(first.setup.sides_of_ground)}
+    grounds = {round(Setup(one).range.slowest_vs, 1) for one in configs}
+    assert len(grounds) == 3
 
 
 def test_the_report_and_the_status_say_so(whole):

@@ -49,6 +49,8 @@ subsamples = 1
 
 [boundary]
 width_cells = {width}
+damping_speed_m_s = 5760.0
+frequency_shift_per_s = {shift}
 
 [receivers]
 stations = [["S", 14200.0, 12600.0, 0.0]]
@@ -103,7 +105,8 @@ class Runs:
 
     def ran(self, name: str, media: str, source: str, band: str = "[]") -> WavesFolder:
         path, width = self.folder / f"{name}.toml", round(4000.0 / self.h)
-        path.write_text(CONFIG.format(h=self.h, dt=self.dt_s, media=media, source=source, band=band, width=width))
+        values = {"media": media, "source": source, "band": band, "width": width, "shift": 320.0 / self.h}
+        path.write_text(CONFIG.format(h=self.h, dt=self.dt_s, **values))
         run = ("run", path, "--directory", self.folder / name, "--no-report", "--overwrite")
         done = command_line.craton("waves", *run, cwd=self.folder, seconds=300)
         assert done.returncode == 0, done.stderr

@@ -61,6 +61,23 @@ def test_knots_are_hats_that_vanish_on_all_faces_but_the_top():
     assert np.allclose(x, 6100.0)
 
 
+def test_knots_of_free_sides_go_on_outwards():
+    knots = Knots.over(AXES_M, 3000.0, free=True)
+    assert knots.counts == (5, 4, 4) and len(knots) == 80
+    assert np.allclose(knots.values(knots.position_m).toarray(), np.eye(80))
+    ones, anywhere = np.ones(len(knots)), np.random.default_rng(3).uniform(-2000.0, 15000.0, (50, 3))
+    assert np.allclose(knots.field(ones, anywhere), 1.0)
+    depth = knots.field(knots.position_m[:, 2], [[0.0, 20000.0, 9000.0], [-5.0, 3000.0, 5000.0]])
+    assert np.allclose(depth, [8100.0, 5000.0])
+    inside = Knots.over(AXES_M, 3000.0)
+    within = np.all((knots.position_m > [1000, 0, 0]) & (knots.position_m < [13000, 9000, 8100]), axis=1)
+    assert np.array_equal(knots.position_m[within], inside.position_m)
+    some = np.random.default_rng(4).uniform(-1, 1, len(inside))
+    padded = np.zeros(len(knots))
+    padded[within] = some
+    assert np.allclose(knots.field(padded, anywhere), inside.field(some, anywhere))
+
+
 def test_knots_without_room_are_refused():
     with pytest.raises(UserError, match="knots 9000 m apart in a box that is less than two of that wide"):
         Knots.over(AXES_M, 9000.0)

@@ -125,6 +125,8 @@ POINT, MOMENT, BELL = (
         (GRID + TIME + "[boundary]\nwidth_cells = 30", r"60 cells along y; allowed: 68 or more, 2 absorbing layers"),
         (GRID + TIME + "[boundary]\ntop = 'absorbing'\nabsorbing = 'none'", r'top = "absorbing" with absorbing = "none"'),
         (GRID + TIME + "[boundary]\nabsorbing = 'cerjan'", r'absorbing = "cerjan"; allowed: "pml" or "sponge" or "none"'),
+        (GRID + TIME + "[boundary]\ndamping_speed_m_s = -1", r"damping_speed_m_s = -1; allowed: a number in .* m/s"),
+        (GRID + TIME + "[boundary]\nfrequency_shift_per_s = nan", r"frequency_shift_per_s = nan; allowed: a number in .* 1/s"),
         (GRID + "origin_lon_lat = [34, -118]\n" + TIME, r"origin_lon_lat = .*; allowed: a latitude in \[-89, 89\] degrees"),
         (GRID + TIME + "[run]\ndecomposition = [2, 2]", r"decomposition = \[2, 2\]; allowed: a list of 3 whole numbers"),
         (GRID + TIME + "[run]\ndecomposition = [2, 2, 1]\nranks = 3", r"of 4 bricks; allowed: ranks = 3 of them"),

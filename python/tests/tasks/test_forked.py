@@ -152,6 +152,20 @@ def test_an_interrupted_server_says_nothing(tmp_path, environment, capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_an_interrupt_during_the_imports_is_no_traceback(environment, tmp_path, capfd):
+    """Each at another moment of the second that they take."""
+    for at_s in (0.0, 0.02, 0.06, 0.15):
+        server = JobServer("served_work", environment)
+        server.start()
+        time.sleep(at_s)
+        os.kill(server._process.pid, signal.SIGINT)
+        server.begin("a", ["work", str(tmp_path / "a")], tmp_path / "a.log")
+        (one,) = ended(server)
+        server.close()
+        assert one.code == 0 and (tmp_path / "a").is_file()
+    assert "Traceback" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("shares", [False, True])
 def test_an_interrupted_job_says_so(tmp_path, environment, shares):
     server = JobServer("served_work", environment)

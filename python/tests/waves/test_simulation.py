@@ -74,6 +74,20 @@ def test_a_module_sees_the_fields_as_they_are_then(simulation):
         np.testing.assert_array_equal(seen[1][2][name], values)
 
 
+def test_a_pml_is_made_for_the_waves_of_the_ground_or_for_those_that_are_given(world, tmp_path):
+    """Those are vp = 6000 m/s and 0.16 vs / h = 5.54 1/s, but for the 16 bits of the solver's moduli."""
+    found = []
+    for keys in ("", "damping_speed_m_s = 6000.0\nfrequency_shift_per_s = 5.5424", "damping_speed_m_s = 9000.0"):
+        (tmp_path / "sides.toml").write_text(CONFIG.replace('"none"', f'"pml"\nwidth_cells = 4\n{keys}'))
+        one = Simulation(load_config(tmp_path / "sides.toml"), world, MPI.COMM_SELF)
+        one.advance(one.steps)
+        found.append(one.run.field("vy"))
+    own, given, other = found
+    off = [np.linalg.norm(one - own) / np.linalg.norm(own) for one in (given, other)]
+    print(off)
+    assert off[0] < 1e-3 and off[1] > 20 * off[0]
+
+
 def test_what_a_module_raises_is_raised_by_the_run(simulation):
     def fails(step, time_s, fields, first):
         raise ValueError(f"no more\nof step {step}")

@@ -361,6 +361,14 @@ class BoundaryConfig:
         0.02, number(0, 1), "pml: a loss in all directions, as a part of the damping; 0 is a plain PML"
     )
     multi_axial_power: float = setting(10.0, number(0, 100), "pml: how that loss grows with depth in the layer")
+    damping_speed_m_s: float = setting(
+        0.0,
+        number(0, 1e5, "m/s"),
+        "pml: P waves it damps, m/s; 0: the fastest of the ground. Give it to runs that are compared",
+    )
+    frequency_shift_per_s: float = setting(
+        0.0, number(0, 1e6, "1/s"), "pml: its frequency shift, 1/s; 0: 0.16 of the slowest vs over the side of a cell"
+    )
 
     @property
     def layer_cells(self) -> int:

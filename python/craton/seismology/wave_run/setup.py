@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -67,6 +67,8 @@ MARGIN_CELLS = 4
 """Round a brick, from which a source reaches into it: half the interpolation's width, and the half cell between fields."""
 MOST_ENDS = 64
 """Of paths: so many places of sources are looked at one by one."""
+SHIFT = 0.16
+"""Of the slowest vs over the side of a cell: the frequency shift of a PML (absorbing_layers.hpp)."""
 IN_THE_AIR = 1e-3
 """Of a cell, that rounding may lift a point above the ground."""
 LOWEST_Q = 5.0
@@ -79,6 +81,13 @@ FORMATS = {
     ".sfile": "sfile",
 }
 OPENERS: dict[str, Callable[..., Medium]] = {"netcdf": open_netcdf, "hdf5": open_hdf5, "ucvm": open_ucvm_text}
+
+
+class AbsorbingSides(NamedTuple):
+    """What a PML is made for. 0: the solver's own, of the ground it has."""
+
+    speed_m_s: float
+    shift_per_s: float
 
 
 @dataclass(frozen=True)
@@ -216,6 +225,25 @@ class Setup:
     def largest_step_s(self) -> float:
         """The step at which the scheme becomes unstable."""
         return STABILITY / self.per_cell(self._fastest, max)
+
+    @property
+    def sides_of_ground(self) -> AbsorbingSides:
+        """A PML as the configuration has it, or for the ground.
+
+        The shift is that of the coarse cells with the slowest ground: fine cells' own is higher than the frequencies of most waves,
+        and absorbs them badly.
+        """
+        given, found = self.config.boundary, self.range
+        shift = SHIFT * found.slowest_vs / self.parts[-1].spacing_m if math.isfinite(found.slowest_vs) else 0.0
+        return AbsorbingSides(given.damping_speed_m_s or found.fastest_vp, given.frequency_shift_per_s or shift)
+
+    @property
+    def sides(self) -> AbsorbingSides:
+        """What the solver is told; 0 for what one grid finds. Two have the same: layers that differ send back what crosses."""
+        if len(self.parts) > 1:
+            return self.sides_of_ground
+        given = self.config.boundary
+        return AbsorbingSides(given.damping_speed_m_s, given.frequency_shift_per_s)
 
     def _fastest(self, found: Range) -> float:
         """P waves of infinite frequency, m/s."""
