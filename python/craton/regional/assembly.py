@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from craton import SymmetricMatrix
 from craton.errors import UserError
+from craton.regional.absorbing import complex_volumes
 from craton.regional.folder import StateFolder
 from craton.regional.forces import force_spectrum
 from craton.regional.measurements import Misfit
@@ -52,7 +53,11 @@ class Kernels:
 
     def of_event(self, event: int) -> tuple[Spectra, Spectra | None]:
         """Spectra of an earthquake's run."""
-        return self.spectra(WavesFolder(self.state.event(self.study.config.events[event].name)))
+        found = self.spectra(WavesFolder(self.state.event(self.study.config.events[event].name)))
+        for one in found:
+            if one is not None and self.volumes is not None:
+                one.values[:] *= self.volumes[:, None, :]
+        return found
 
     def of_receiver(self, station: int, component: str) -> tuple[Spectra, Spectra | None]:
         """Spectra of the run of a station's force."""
@@ -62,6 +67,16 @@ class Kernels:
     def points_m(self) -> f64:
         """(n, 3), where kernels are summed."""
         return self.study.lattice.points_m
+
+    @cached_property
+    def volumes(self) -> NDArray[np.complex64] | None:
+        """(point, frequency): of one of two runs, where the ground changes in the absorbing sides too."""
+        study = self.study
+        return (
+            complex_volumes(study.config, study.steady, self.points_m, study.frequencies_hz)
+            if study.knots.free
+            else None
+        )
 
     @cached_property
     def forces(self) -> dict[str, NDArray[np.complex128]]:

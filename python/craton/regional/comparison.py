@@ -23,15 +23,22 @@ def resolved_knots(study: Study, deviation: f64) -> NDArray[np.bool_]:
 
 
 def target_at_knots(study: Study) -> f64:
-    """Ln of the target over the starting model, of each sought parameter at its knots: the ground there, not its projection."""
-    start, target = (study.ground_at(study.knots.position_m, target=one) for one in (False, True))
-    solid = {name: (start[name] > 0) & (target[name] > 0) for name in study.config.model.parameters}  # water has no vs
-    return np.concatenate(
-        [
-            np.where(known, np.log(np.where(known, target[name], 1.0) / np.where(known, start[name], 1.0)), 0.0)
-            for name, known in solid.items()
-        ]
-    )
+    """Ln of the target over the starting model, of each sought parameter: averages about its knots, weighted with their functions.
+
+    A value at the knot itself is chance where the ground has steps. Water has no vs, and counts for nothing.
+    """
+    names, count = study.config.model.parameters, len(study.knots)
+    sums, weights = np.zeros((2, len(names), count))
+    x, y, z = study.lattice.axes_m
+    for depth in z:
+        points = np.stack(np.meshgrid(x, y, [depth], indexing="ij"), axis=-1).reshape(-1, 3)
+        functions = study.knots.values(points).T
+        start, target = (study.ground_at(points, target=one) for one in (False, True))
+        for number, name in enumerate(names):
+            solid = (start[name] > 0) & (target[name] > 0)
+            sums[number] += functions @ np.log(np.where(solid, target[name], 1.0) / np.where(solid, start[name], 1.0))
+            weights[number] += functions @ solid.astype(np.float64)
+    return (sums / np.where(weights > 0, weights, 1.0)).ravel()
 
 
 def correlations(study: Study, model: f64, deviation: f64 | None) -> tuple[float, float | None]:

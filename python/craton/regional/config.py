@@ -6,6 +6,7 @@ The ground, where the inversion starts, and its waves are described as for `crat
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -47,6 +48,8 @@ from craton.tasks import ENGINES, Engine
 
 __all__ = ["PerturbationConfig", "Config", "EventConfig", "load_config", "template"]
 
+DEEPEST = 0.75
+"""Of the absorbing sides' width: with free sides kernels reach so far. Beyond, waves are weak, and shorter than cells."""
 GROUND = ("grid", "time", "media", "attenuation", "boundary", "receivers")
 """Tables of craton.waves."""
 AXES = ("x", "y", "z")
@@ -404,6 +407,16 @@ class Config(Configuration):
         edge = h * boundary.layer_cells * (boundary.absorbing != "none")
         x, y, z = (h * n for n in self.grid.cells)
         return (edge, edge, edge * (boundary.top == "absorbing")), (x - edge, y - edge, z - edge)
+
+    @property
+    def summed_m(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Corners of what kernels are summed over: the box of knots, or with free sides the grid without the outermost cells."""
+        if self.model.sides == "fixed":
+            return self.box_m
+        h, (low, high) = self.grid.spacing_m, self.inner_m
+        into = h * math.floor(DEEPEST * self.boundary.layer_cells)
+        x, y, z = (min(at + into, h * n) for at, n in zip(high, self.grid.cells, strict=True))
+        return (max(0.0, low[0] - into), max(0.0, low[1] - into), max(0.0, low[2] - into)), (x, y, z)
 
     @property
     def box_m(self) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -105,7 +105,10 @@ class Study:
     def knots(self) -> Knots:
         """What the model is made of."""
         try:
-            return Knots.over(self.lattice.axes_m, self.config.model.spacing_m, free=self.config.model.sides == "free")
+            if self.config.model.sides == "free":
+                x, y, z = (np.array(ends, np.float64) for ends in zip(*self.config.box_m, strict=True))
+                return Knots.over((x, y, z), self.config.model.spacing_m, free=True)
+            return Knots.over(self.lattice.axes_m, self.config.model.spacing_m)
         except UserError as problem:
             raise self.config.wrong(f"[model] spacing_m: {problem}") from None
 

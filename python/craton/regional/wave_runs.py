@@ -33,6 +33,7 @@ __all__ = [
     "receiver_config",
     "receiver_force",
     "spectra_table",
+    "tables_in",
     "wave_task",
     "write_ground",
 ]
@@ -48,13 +49,13 @@ SHORTER = 0.45
 
 def spectra_table(config: Config) -> dict[str, Any]:
     """[spectra] of a run whose transforms kernels are made of."""
-    model, (f1, _, _, f4) = config.model, config.data.filter_hz
+    model, (f1, _, _, f4), (low, high) = config.model, config.data.filter_hz, config.summed_m
     return {
         "band_hz": [f1, f4],
         "fields": ["strain", "velocity"] if "rho" in config.changed else ["strain"],
         "coarsen": model.coarsen,
-        "low_m": list(model.low_m),
-        "high_m": list(model.high_m),
+        "low_m": list(low),
+        "high_m": list(high),
         "bits": model.bits,
     }
 
@@ -67,9 +68,8 @@ class Steady(NamedTuple):
     """Those of the starting model: a PML that followed the ground would change what it sends back with the model."""
 
 
-def _config(
-    config: Config, ground: Path, source: dict[str, Any], steady: Steady, spectra: bool, folder: Path, sgt: Any = None
-) -> waves.Config:
+def tables_in(ground: Path, config: Config, steady: Steady) -> dict[str, Any]:
+    """The tables of all wave runs in the ground of a file."""
     tables = config.wave_tables()
     if config.boundary.absorbing == "pml":
         sides = steady.sides
@@ -86,9 +86,17 @@ def _config(
     }
     tables["time"] = tables["time"] | {"dt_s": steady.dt_s}
     tables["grid"] = tables["grid"] | {"points_per_wavelength": 0.0}  # the starting model was checked
+    return tables
+
+
+def _config(
+    config: Config, ground: Path, source: dict[str, Any], steady: Steady, spectra: bool, folder: Path, sgt: Any = None
+) -> waves.Config:
     own = {"run": {"directory": str(folder), "threads": config.run.threads}, "source": [source]}
     more = {"spectra": spectra_table(config)} if spectra else {}
-    return waves.Config.build(tables | own | more | ({"sgt": sgt} if sgt else {}), config.path)
+    return waves.Config.build(
+        tables_in(ground, config, steady) | own | more | ({"sgt": sgt} if sgt else {}), config.path
+    )
 
 
 def event_config(

@@ -10,19 +10,18 @@ out: kernels are not right there, and say nothing.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
-from craton.regional.assembly import Kernels
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
 from craton.regional.config import load_config
-from craton.regional.folder import RegionalFolder, StateFolder
-from craton.regional.panels import KnotWeights
+from craton.regional.folder import RegionalFolder
 from craton.regional.predictions import predicted_by_events
 from craton.regional.study import Study
-from craton.regional.wave_runs import event_config, wave_task, write_ground
-from craton.tasks import run_tasks
+from panel_runs import by_panels, by_runs
 
 SIZE = 0.04
 
@@ -52,43 +51,6 @@ def directions(study: Study) -> dict[str, np.ndarray]:
             some = np.zeros((len(parameters), len(study.knots)))
             some[number, far] = random.uniform(-1, 1, int(far.sum()))
             found[f"{name}, direction {which + 1} of {far.sum()} knots"] = some.ravel()
-    return found
-
-
-def by_runs(study: Study, change: np.ndarray, place: Path) -> np.ndarray:
-    """(g(d) - g(-d)) / 2, by wave runs."""
-    found = []
-    for sign in (1, -1):
-        shutil.rmtree(place, ignore_errors=True)
-        state = StateFolder(place, 0)
-        (place / "events").mkdir(parents=True)
-        write_ground(state.ground, study.config, study.planes(sign * change))
-        tasks = []
-        for event, one in enumerate(study.config.events):
-            config = event_config(study.config, event, state.ground, study.steady, state.event(one.name), spectra=False)
-            tasks.append(wave_task(one.name, config, state.event(one.name), 1, study.steps, "earthquake"))
-        outcome = run_tasks(tasks, cores=2, jobs=2)
-        assert not outcome.failures, outcome.failures
-        found.append(predicted_by_events(study, state, np.zeros(study.unknowns)).samples)
-    shutil.rmtree(place)
-    return (found[0] - found[1]) / 2
-
-
-def by_panels(study: Study, state: StateFolder, changes: np.ndarray) -> np.ndarray:
-    """G times each column."""
-    kernels, found = (
-        Kernels(study, state, np.zeros(study.corrections.size)),
-        np.zeros((study.samples, changes.shape[1])),
-    )
-    sources, last, weights = {}, None, None
-    for one in sorted(study.pairings, key=lambda each: (each.station, each.component)):
-        if one.event not in sources:
-            sources[one.event] = kernels.of_event(one.event)
-        if last != (one.station, one.component):
-            last, receiver = (one.station, one.component), kernels.of_receiver(one.station, one.component)
-        weights = weights or KnotWeights.of(receiver[0], study.knots)
-        values, numbers = kernels.panel(one, sources[one.event], receiver, weights)
-        found[one.samples] = values @ changes[numbers]
     return found
 
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from craton.regional.assembly import Kernels
 from craton.regional.folder import StateFolder
 from craton.regional.measurements import Misfit
 from craton.regional.panels import KnotWeights, Pair, panel
 from craton.regional.study import Study
-from craton.regional.wave_runs import spectra_table, wave_task
+from craton.regional.wave_runs import spectra_table, tables_in, wave_task
 from craton.seismology.wave_run import config as waves
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import Spectra, read_spectra
@@ -98,14 +99,10 @@ def reversed_task(study: Study, misfit: Misfit, predicted: np.ndarray, state: St
     folder.parent.mkdir(parents=True, exist_ok=True)
     inputs = state.path / "reversed" / f"{name}-forces"
     inputs.mkdir(exist_ok=True)
-    tables = study.config.wave_tables()
-    tables["media"] = {"kind": "file", "file": str(state.ground), "outside": "nearest", "subsamples": 1}
-    tables["time"] = tables["time"] | {"dt_s": study.dt_s}
-    tables["grid"] = tables["grid"] | {"points_per_wavelength": 0.0}
     every = read_spectra(WavesFolder(state.event(name)).spectra("strain")).attributes.get("every", 0)
     spectra = spectra_table(study.config) | ({"every": int(every)} if every else {})
     made = waves.Config.build(
-        tables
+        tables_in(state.ground, study.config, study.steady)
         | {
             "spectra": spectra,
             "run": {"directory": str(folder)},
@@ -121,9 +118,10 @@ def gradient(study: Study, misfit: Misfit, predicted: np.ndarray, state: StateFo
     tasks = [reversed_task(study, misfit, predicted, state, event) for event in range(len(study.config.events))]
     outcome = run_tasks(tasks, cores=2, jobs=2)
     assert not outcome.failures, outcome.failures
+    kernels = Kernels(study, state, np.zeros(study.corrections.size))
     total, everywhere = np.zeros(study.unknowns_of_ground), np.arange(len(study.knots), dtype=np.int32)
     for event, name in enumerate(one.name for one in study.config.events):
-        source = strains(WavesFolder(state.event(name)))
+        source, _ = kernels.of_event(event)
         back = strains(WavesFolder(state.path / "reversed" / name))
         back = replace(back, values=back.values / np.float32(FORCE))
         weights = KnotWeights.of(source, study.knots)
