@@ -32,12 +32,12 @@ def test_volumes_are_stretched_in_the_sides_alone(tmp_path):
     assert np.allclose(both, x * y, rtol=0.05)
 
 
-@pytest.mark.parametrize(("kind", "size"), [("none", 1.0), ("sponge", 1.0)])
-def test_other_sides_have_no_stretched_waves(tmp_path, kind, size):
+@pytest.mark.parametrize("kind", ["none", "sponge"])
+def test_other_sides_have_no_stretched_waves(tmp_path, kind):
     config = written(tmp_path, FREE, ("width_cells = 6", f'width_cells = 6\nabsorbing = "{kind}"'))
     study = Study(regional.load_config(config))
     found = complex_volumes(study.config, study.steady, study.lattice.points_m, study.frequencies_hz)
-    assert np.allclose(found.real, size) and (found.imag <= 0).all()
+    assert np.allclose(found.real, 1.0) and (found.imag <= 0).all()
     assert (found.imag < 0).any() == (kind == "sponge")
 
 
